@@ -1,0 +1,299 @@
+// This file is the table of commands: one typed definition each, with its params and result.
+
+package editors
+
+import (
+	"encoding/json"
+	"reflect"
+)
+
+// MethodPrefix precedes a command's name in its JSON-RPC method, CommandPrefix in its workspace/executeCommand name.
+const (
+	MethodPrefix  = "sandboxAgent/"
+	CommandPrefix = "sandboxAgent."
+)
+
+// Kind says how a command reaches the workflow.
+type Kind string
+
+// The kinds of command.
+const (
+	KindUpdate Kind = "update" // changes something durable and answers
+	KindSignal Kind = "signal" // changes something durable, also with no worker up
+	KindQuery  Kind = "query"  // reads
+	KindLocal  Kind = "local"  // answered by the server or this host's worker, never by a workflow
+)
+
+// Command describes one command without its types; Def is the typed form.
+type Command struct {
+	Name   string
+	Kind   Kind
+	Doc    string
+	Params reflect.Type
+	Result reflect.Type
+}
+
+// Def is the typed definition of a command.
+type Def[P, R any] struct{ Command }
+
+var table []Command
+
+func define[P, R any](name string, kind Kind, doc string) Def[P, R] {
+	c := Command{Name: name, Kind: kind, Doc: doc, Params: reflect.TypeFor[P](), Result: reflect.TypeFor[R]()}
+	table = append(table, c)
+	return Def[P, R]{c}
+}
+
+// Commands lists all commands in the order of their definition.
+func Commands() []Command { return append([]Command(nil), table...) }
+
+// The commands.
+var (
+	New            = define[NewParams, NewResult]("new", KindUpdate, "Creates a session.")
+	Ask            = define[AskParams, AskResult]("ask", KindUpdate, "Asks the agent; starts a turn or queues behind the running one. Answers at once.")
+	Steer          = define[SteerParams, SteerResult]("steer", KindUpdate, "Adds a message to the running turn; it reaches the model at its next call.")
+	Interrupt      = define[InterruptParams, InterruptResult]("interrupt", KindUpdate, "Ends the running turn, kills its command's whole process tree and keeps partial output.")
+	Queue          = define[QueueParams, QueueResult]("queue", KindUpdate, "Lists, edits or removes requests that wait for the running turn.")
+	AnswerApproval = define[AnswerApprovalParams, AnswerApprovalResult]("answerApproval", KindUpdate, "Answers an approval; the first answer wins.")
+	Title          = define[TitleParams, SessionResult]("title", KindSignal, "Renames a session; a user's title is never overwritten by a generated one.")
+	Configure      = define[ConfigureParams, SessionResult]("configure", KindUpdate, "Changes a session's model, reasoning effort or approval mode.")
+	SetSecret      = define[SetSecretParams, Empty]("setSecret", KindLocal, "Gives this host's worker a key; it stays in its memory.")
+	Pause          = define[SessionParams, Empty]("pause", KindUpdate, "Keeps a session alive while nobody attends it.")
+	Destroy        = define[SessionParams, Empty]("destroy", KindUpdate, "Ends a session, its processes and its sandbox; never the user's folder.")
+	Sessions       = define[SessionsParams, SessionsResult]("sessions", KindQuery, "Lists sessions, newest first.")
+	Attach         = define[AttachParams, AttachResult]("attach", KindQuery, "Answers with a snapshot or what was missed after a seq; then events flow.")
+	Detach         = define[SessionParams, Empty]("detach", KindLocal, "Stops the events of a session.")
+	History        = define[HistoryParams, HistoryResult]("history", KindQuery, "Reads older items of a session.")
+	ReadOutput     = define[ReadOutputParams, ReadOutputResult]("readOutput", KindQuery, "Reads a range of what an item's preview left out.")
+	Backends       = define[Empty, BackendsResult]("backends", KindLocal, "Lists the backends with reason and remedy where unavailable.")
+	Models         = define[Empty, ModelsResult]("models", KindLocal, "Lists the models with reason and remedy where unavailable.")
+	Doctor         = define[Empty, DoctorResult]("doctor", KindLocal, "Checks the installation and tells what to do about what is wrong.")
+)
+
+// Empty is the params or result of a command that has none.
+type Empty struct{}
+
+// NewParams creates a session.
+type NewParams struct {
+	RequestID       string       `json:"requestId,omitempty"`
+	WorkspaceFolder string       `json:"workspaceFolder,omitempty"` // URI; default: the first folder
+	Backend         *Backend     `json:"backend,omitempty"`
+	Title           string       `json:"title,omitempty"`
+	Model           string       `json:"model,omitempty"`
+	ApprovalMode    ApprovalMode `json:"approvalMode,omitempty"`
+}
+
+// NewResult is the new session.
+type NewResult struct {
+	Session Session `json:"session"`
+}
+
+// AskParams is a request to the agent.
+type AskParams struct {
+	RequestID       string    `json:"requestId,omitempty"`
+	SessionID       string    `json:"sessionId,omitempty"`       // default: the latest session of the folder, else a new one
+	WorkspaceFolder string    `json:"workspaceFolder,omitempty"` // used when sessionId is absent
+	Text            string    `json:"text"`
+	Context         []Context `json:"context,omitempty"`
+	Model           string    `json:"model,omitempty"` // from this turn on
+}
+
+// AskResult says where the request went.
+type AskResult struct {
+	SessionID string `json:"sessionId"`
+	TurnID    int    `json:"turnId"`
+	ItemID    string `json:"itemId"`
+	Queued    bool   `json:"queued"`
+	Seq       int64  `json:"seq"` // of the last event it caused
+}
+
+// SteerParams adds to the running turn.
+type SteerParams struct {
+	RequestID      string `json:"requestId,omitempty"`
+	SessionID      string `json:"sessionId"`
+	ExpectedTurnID int    `json:"expectedTurnId"`
+	Text           string `json:"text"`
+}
+
+// SteerResult names the item made.
+type SteerResult struct {
+	ItemID string `json:"itemId"`
+	Seq    int64  `json:"seq"`
+}
+
+// InterruptParams ends the running turn.
+type InterruptParams struct {
+	RequestID string `json:"requestId,omitempty"`
+	SessionID string `json:"sessionId"`
+	TurnID    int    `json:"turnId"`
+}
+
+// InterruptResult says what became of the turn.
+type InterruptResult struct {
+	TurnID int        `json:"turnId"`
+	Status TurnStatus `json:"status"`
+	Seq    int64      `json:"seq"`
+}
+
+// QueueParams works on the waiting requests.
+type QueueParams struct {
+	RequestID string `json:"requestId,omitempty"`
+	SessionID string `json:"sessionId"`
+	Op        string `json:"op"` // list, remove, edit
+	ItemID    string `json:"itemId,omitempty"`
+	Text      string `json:"text,omitempty"`
+}
+
+// QueueResult is the queue as it is now.
+type QueueResult struct {
+	Queued []QueuedMessage `json:"queued"`
+	Seq    int64           `json:"seq"`
+}
+
+// AnswerApprovalParams answers an approval.
+type AnswerApprovalParams struct {
+	RequestID  string   `json:"requestId,omitempty"`
+	SessionID  string   `json:"sessionId"`
+	ApprovalID string   `json:"approvalId"`
+	Decision   Decision `json:"decision"` // allow, allowAlways, deny
+	Feedback   string   `json:"feedback,omitempty"`
+	Pattern    string   `json:"pattern,omitempty"`
+	By         string   `json:"by,omitempty"` // the client's name; filled in by the server when absent
+}
+
+// AnswerApprovalResult says whose answer counts.
+type AnswerApprovalResult struct {
+	ApprovalID string   `json:"approvalId"`
+	Decision   Decision `json:"decision"`
+	DecidedBy  string   `json:"decidedBy"`
+	Already    bool     `json:"already"` // somebody else was first
+	Seq        int64    `json:"seq"`
+}
+
+// TitleParams renames a session.
+type TitleParams struct {
+	RequestID string `json:"requestId,omitempty"`
+	SessionID string `json:"sessionId"`
+	Title     string `json:"title"`
+}
+
+// SessionResult is a session as it is now.
+type SessionResult struct {
+	Session Session `json:"session"`
+	Seq     int64   `json:"seq"`
+}
+
+// ConfigureParams changes a session's settings; absent fields stay.
+type ConfigureParams struct {
+	RequestID    string       `json:"requestId,omitempty"`
+	SessionID    string       `json:"sessionId"`
+	Model        string       `json:"model,omitempty"`
+	Effort       string       `json:"effort,omitempty"`
+	ApprovalMode ApprovalMode `json:"approvalMode,omitempty"`
+}
+
+// SetSecretParams gives the worker a key; an empty value forgets it.
+type SetSecretParams struct {
+	Name  string `json:"name"` // OPENAI_API_KEY, E2B_API_KEY, DAYTONA_API_KEY
+	Value string `json:"value"`
+}
+
+// SessionParams names a session.
+type SessionParams struct {
+	RequestID string `json:"requestId,omitempty"`
+	SessionID string `json:"sessionId"`
+}
+
+// SessionsParams filters the list of sessions.
+type SessionsParams struct {
+	WorkspaceFolder string `json:"workspaceFolder,omitempty"`
+	IncludeForks    *bool  `json:"includeForks,omitempty"` // default true
+	Search          string `json:"search,omitempty"`       // in titles, case folded
+	Cursor          string `json:"cursor,omitempty"`
+	Limit           int    `json:"limit,omitempty"` // default 50, at most 200
+}
+
+// SessionsResult is a page of sessions.
+type SessionsResult struct {
+	Sessions   []Session `json:"sessions"`
+	NextCursor string    `json:"nextCursor,omitempty"`
+}
+
+// AttachParams attaches to a session.
+type AttachParams struct {
+	SessionID string `json:"sessionId"`
+	AfterSeq  *int64 `json:"afterSeq,omitempty"` // absent: a snapshot
+}
+
+// AttachResult is a snapshot (Items) or what was missed (Events), never both.
+type AttachResult struct {
+	Session          Session         `json:"session"`
+	State            State           `json:"state"`
+	Seq              int64           `json:"seq"`
+	Items            []Item          `json:"items,omitempty"`  // the latest ones; Before tells whether there are older
+	Before           string          `json:"before,omitempty"` // cursor for history
+	Events           []EventMessage  `json:"events,omitempty"`
+	PendingApprovals []Approval      `json:"pendingApprovals"`
+	Queued           []QueuedMessage `json:"queued"`
+}
+
+// HistoryParams reads older items.
+type HistoryParams struct {
+	SessionID string `json:"sessionId"`
+	Before    string `json:"before,omitempty"` // cursor; absent: the latest
+	Limit     int    `json:"limit,omitempty"`  // default 50, at most MaxHistoryPage
+}
+
+// HistoryResult is a page of items, oldest first.
+type HistoryResult struct {
+	Items  []Item `json:"items"`
+	Before string `json:"before,omitempty"` // cursor of the page before; absent at the beginning
+}
+
+// ReadOutputParams reads a range.
+type ReadOutputParams struct {
+	SessionID string `json:"sessionId"`
+	ItemID    string `json:"itemId"`
+	Stream    string `json:"stream"` // stdout, stderr, text, diff, arguments
+	Offset    int64  `json:"offset"`
+	Limit     int    `json:"limit,omitempty"` // default and at most MaxOutputRead
+}
+
+// ReadOutputResult is a range of output.
+type ReadOutputResult struct {
+	Data     string `json:"data"`
+	Encoding string `json:"encoding"` // utf8 or base64
+	Offset   int64  `json:"offset"`   // where Data begins
+	End      int64  `json:"end"`      // where it ends
+	Total    int64  `json:"total"`
+}
+
+// BackendsResult lists the backends.
+type BackendsResult struct {
+	Backends []BackendInfo `json:"backends"`
+}
+
+// ModelsResult lists the models.
+type ModelsResult struct {
+	Models       []ModelInfo `json:"models"`
+	DefaultModel string      `json:"defaultModel"`
+}
+
+// DoctorResult tells the state of the installation.
+type DoctorResult struct {
+	Checks []Check `json:"checks"`
+}
+
+// Check is one finding of the doctor.
+type Check struct {
+	Name   string `json:"name"`
+	Status string `json:"status"` // ok, warning, error
+	Detail string `json:"detail"`
+	Remedy string `json:"remedy,omitempty"`
+}
+
+// Method returns the command's JSON-RPC method.
+func (c Command) Method() string { return MethodPrefix + c.Name }
+
+// Raw is a params or result object not yet decoded.
+type Raw = json.RawMessage

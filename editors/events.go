@@ -1,0 +1,98 @@
+// This file defines the events that flow from a session to its editors.
+
+package editors
+
+import "time"
+
+// EventMethod is the JSON-RPC notification that carries an EventMessage.
+const EventMethod = "sandboxAgent/event"
+
+// EventType names an event.
+type EventType string
+
+// The events. All but ItemDelta are durable: numbered by seq, gapless and in order.
+const (
+	SessionUpdated    EventType = "session/updated"
+	StateChanged      EventType = "state/changed"
+	TurnStarted       EventType = "turn/started"
+	TurnEnded         EventType = "turn/completed"
+	ItemStarted       EventType = "item/started"
+	ItemDelta         EventType = "item/delta"
+	ItemEnded         EventType = "item/completed"
+	ApprovalRequested EventType = "approval/requested"
+	ApprovalResolved  EventType = "approval/resolved"
+	QueueChanged      EventType = "queue/changed"
+	CheckpointCreated EventType = "checkpoint/created"
+	UsageUpdated      EventType = "usage/updated"
+	BackendChanged    EventType = "backend/changed"
+)
+
+// EventMessage is what EventMethod carries.
+type EventMessage struct {
+	SessionID string    `json:"sessionId"`
+	Seq       int64     `json:"seq"`
+	At        time.Time `json:"at"`
+	Event     Event     `json:"event"`
+}
+
+// Event is one event; its type says which of the other fields are set.
+type Event struct {
+	Type EventType `json:"type"`
+
+	Session    *Session        `json:"session,omitempty"`    // session/updated
+	State      *State          `json:"state,omitempty"`      // state/changed
+	TurnID     int             `json:"turnId,omitempty"`     // turn/*
+	Status     TurnStatus      `json:"status,omitempty"`     // turn/completed
+	Error      *ErrorData      `json:"error,omitempty"`      // turn/completed, when failed
+	Message    string          `json:"message,omitempty"`    // turn/completed, when failed: one sentence
+	Usage      *Usage          `json:"usage,omitempty"`      // turn/completed, usage/updated
+	Item       *Item           `json:"item,omitempty"`       // item/started, item/completed
+	Approval   *Approval       `json:"approval,omitempty"`   // approval/*
+	Queued     []QueuedMessage `json:"queued,omitempty"`     // queue/changed
+	Backend    *Backend        `json:"backend,omitempty"`    // backend/changed
+	Checkpoint *Checkpoint     `json:"checkpoint,omitempty"` // checkpoint/created
+
+	// item/delta
+	ItemID   string `json:"itemId,omitempty"`
+	Attempt  int    `json:"attempt,omitempty"` // a higher attempt voids the text of lower ones
+	N        int64  `json:"n"`                 // counts the deltas of an item's attempt and stream from 0
+	Stream   string `json:"stream,omitempty"`  // text, reasoning, stdout, stderr, arguments
+	Data     string `json:"data,omitempty"`
+	Encoding string `json:"encoding,omitempty"` // utf8 or base64
+}
+
+// Checkpoint describes an immutable picture of a workspace.
+type Checkpoint struct {
+	ID      string    `json:"id"`
+	TurnID  int       `json:"turnId"`
+	ItemID  string    `json:"itemId"`
+	At      time.Time `json:"at"`
+	Summary string    `json:"summary"`
+}
+
+// EventDoc documents an event type for the generated contracts.
+type EventDoc struct {
+	Type    EventType
+	Fields  []string // JSON names of the fields it sets
+	Durable bool
+	Doc     string
+}
+
+// Events lists all events.
+func Events() []EventDoc {
+	return []EventDoc{
+		{SessionUpdated, []string{"session"}, true, "The session's description changed (title, model, settings)."},
+		{StateChanged, []string{"state"}, true, "The session's state changed; the reason says what is waited for."},
+		{TurnStarted, []string{"turnId"}, true, "A turn began."},
+		{TurnEnded, []string{"turnId", "status", "error", "message", "usage"}, true, "A turn ended."},
+		{ItemStarted, []string{"item"}, true, "An item began; deltas may follow."},
+		{ItemDelta, []string{"itemId", "attempt", "n", "stream", "data", "encoding"}, false, "A piece of an item while it is made. May be lost; item/completed is authoritative."},
+		{ItemEnded, []string{"item"}, true, "An item is complete; replaces whatever its deltas built."},
+		{ApprovalRequested, []string{"approval"}, true, "A tool call waits for an answer."},
+		{ApprovalResolved, []string{"approval"}, true, "An approval was answered or withdrawn."},
+		{QueueChanged, []string{"queued"}, true, "The queue of waiting requests changed."},
+		{CheckpointCreated, []string{"checkpoint"}, true, "A checkpoint of the workspace was taken."},
+		{UsageUpdated, []string{"usage"}, true, "The session's token counts changed."},
+		{BackendChanged, []string{"backend"}, true, "The session moved to another sandbox."},
+	}
+}

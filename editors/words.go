@@ -1,0 +1,279 @@
+// Package editors is the contract between the product and its editors: the words, the commands and the events.
+// It is the only place where they are defined; JSON Schema, TypeScript and Lua types are generated from it
+// (see generate.go), and everything inside the product that names a session, an item or an event uses these types.
+//
+// The package depends on nothing but the standard library.
+package editors
+
+import "time"
+
+// Name and Version of the product as told to editors.
+const (
+	Name    = "sandbox-agent"
+	Version = "0.1.0"
+)
+
+// Limits of the protocol.
+const (
+	MaxMessageBytes = 1 << 20   // one JSON-RPC message, either way, stays under this
+	MaxTextBytes    = 256 << 10 // text of one ask or steer
+	MaxTitleRunes   = 200
+	MaxRequestID    = 128 // bytes
+	MaxHistoryPage  = 200 // items
+	MaxOutputRead   = 256 << 10
+)
+
+// BackendKind names a kind of sandbox.
+type BackendKind string
+
+// The backends.
+const (
+	Local   BackendKind = "local"
+	Docker  BackendKind = "docker"
+	E2B     BackendKind = "e2b"
+	Daytona BackendKind = "daytona"
+)
+
+// Backend says where a session runs.
+type Backend struct {
+	Kind          BackendKind `json:"kind"`
+	Image         string      `json:"image,omitempty"`         // docker: image; e2b: template; daytona: snapshot
+	WorkspaceRoot string      `json:"workspaceRoot,omitempty"` // local: absolute path other than the open folder
+}
+
+// ApprovalMode says when a tool call needs an answer from a person.
+type ApprovalMode string
+
+// The approval modes.
+const (
+	ApprovalAsk      ApprovalMode = "ask"      // ask before anything that is not known to be read-only
+	ApprovalAuto     ApprovalMode = "auto"     // run what stays within the sandbox, ask for what leaves it
+	ApprovalNever    ApprovalMode = "never"    // never ask: run everything
+	ApprovalReadOnly ApprovalMode = "readOnly" // never write, never ask
+)
+
+// TitleSource says who chose a session's title.
+type TitleSource string
+
+// The title sources. A user's title is never overwritten by another.
+const (
+	TitleDefault   TitleSource = "default"
+	TitleGenerated TitleSource = "generated"
+	TitleUser      TitleSource = "user"
+)
+
+// Session describes one conversation.
+type Session struct {
+	ID              string       `json:"id"`
+	Title           string       `json:"title"`
+	TitleSource     TitleSource  `json:"titleSource"`
+	WorkspaceFolder string       `json:"workspaceFolder"` // file URI
+	Backend         Backend      `json:"backend"`
+	Model           string       `json:"model"`
+	Effort          string       `json:"effort,omitempty"` // reasoning effort
+	ApprovalMode    ApprovalMode `json:"approvalMode"`
+	ParentID        string       `json:"parentId,omitempty"`
+	ForkedAtTurn    int          `json:"forkedAtTurn,omitempty"`
+	CreatedAt       time.Time    `json:"createdAt"`
+	UpdatedAt       time.Time    `json:"updatedAt"`
+	State           State        `json:"state"`
+	TurnID          int          `json:"turnId"` // the running turn, else the last one; 0 before the first
+	CheckpointID    string       `json:"checkpointId,omitempty"`
+	HostID          string       `json:"hostId"`
+	Usage           Usage        `json:"usage"`
+}
+
+// Status is what a session is doing.
+type Status string
+
+// The statuses of a session.
+const (
+	StatusIdle            Status = "idle"
+	StatusRunning         Status = "running"
+	StatusWaitingApproval Status = "waitingApproval"
+	StatusPaused          Status = "paused"
+	StatusSwitching       Status = "switching"
+	StatusRecovering      Status = "recovering"
+	StatusFailed          Status = "failed"
+	StatusDestroyed       Status = "destroyed"
+)
+
+// State is a session's status and why: the reason always says what is waited for.
+type State struct {
+	Status Status    `json:"status"`
+	Reason string    `json:"reason,omitempty"`
+	Remedy string    `json:"remedy,omitempty"`
+	Since  time.Time `json:"since"`
+}
+
+// Usage counts what a turn or a session has spent.
+type Usage struct {
+	InputTokens     int64 `json:"inputTokens"`
+	CachedTokens    int64 `json:"cachedTokens"`
+	OutputTokens    int64 `json:"outputTokens"`
+	ReasoningTokens int64 `json:"reasoningTokens"`
+	ModelCalls      int64 `json:"modelCalls"`
+}
+
+// Add adds v to u.
+func (u *Usage) Add(v Usage) {
+	u.InputTokens += v.InputTokens
+	u.CachedTokens += v.CachedTokens
+	u.OutputTokens += v.OutputTokens
+	u.ReasoningTokens += v.ReasoningTokens
+	u.ModelCalls += v.ModelCalls
+}
+
+// ItemKind says what an item is.
+type ItemKind string
+
+// The kinds of item.
+const (
+	UserMessage  ItemKind = "userMessage"
+	AgentMessage ItemKind = "agentMessage"
+	Reasoning    ItemKind = "reasoning"
+	ToolCall     ItemKind = "toolCall"
+	Notice       ItemKind = "notice"
+)
+
+// ItemStatus says how far an item is.
+type ItemStatus string
+
+// The statuses of an item. ItemUnknown: it may have run; nobody can tell.
+const (
+	ItemInProgress  ItemStatus = "inProgress"
+	ItemCompleted   ItemStatus = "completed"
+	ItemFailed      ItemStatus = "failed"
+	ItemInterrupted ItemStatus = "interrupted"
+	ItemDenied      ItemStatus = "denied"
+	ItemUnknown     ItemStatus = "unknown"
+)
+
+// Item is one entry of a turn.
+type Item struct {
+	ID     string     `json:"id"`
+	TurnID int        `json:"turnId"`
+	Seq    int64      `json:"seq"` // of its start
+	Kind   ItemKind   `json:"kind"`
+	Status ItemStatus `json:"status"`
+	At     time.Time  `json:"at"`
+
+	// Text of messages, reasoning summaries and notices. TextBytes is its full length when Text was cut; the whole is read
+	// with readOutput, stream "text".
+	Text      string    `json:"text,omitempty"`
+	TextBytes int64     `json:"textBytes,omitempty"`
+	Queued    bool      `json:"queued,omitempty"`  // user message: waits for the running turn to end
+	Steered   bool      `json:"steered,omitempty"` // user message: joined the running turn
+	Context   []Context `json:"context,omitempty"` // user message
+	Attempt   int       `json:"attempt,omitempty"` // model output: the attempt that completed it
+
+	// Tool calls.
+	Tool       string       `json:"tool,omitempty"`
+	Arguments  string       `json:"arguments,omitempty"` // JSON text, at most 8 KiB of it
+	Cwd        string       `json:"cwd,omitempty"`       // relative to the workspace
+	ExitCode   *int         `json:"exitCode,omitempty"`
+	DurationMs int64        `json:"durationMs,omitempty"`
+	Output     *Output      `json:"output,omitempty"`
+	Diff       string       `json:"diff,omitempty"` // unified diff of file changes, at most 16 KiB of it
+	DiffBytes  int64        `json:"diffBytes,omitempty"`
+	Files      []FileChange `json:"files,omitempty"`
+	Error      string       `json:"error,omitempty"` // one sentence
+
+	// Refs into the blob store for what was cut. Editors read it with readOutput and ignore these.
+	Refs map[string]string `json:"refs,omitempty"`
+}
+
+// Output previews what a command printed; the rest is read with readOutput.
+type Output struct {
+	Head       string `json:"head"`
+	Tail       string `json:"tail,omitempty"`
+	TotalBytes int64  `json:"totalBytes"`
+	Stream     string `json:"stream"` // stdout or stderr: which one the preview shows
+}
+
+// FileChange names a file that a tool call changed.
+type FileChange struct {
+	Path string `json:"path"`
+	Kind string `json:"kind"` // added, changed, removed
+}
+
+// Context is something of the editor that goes with a question.
+type Context struct {
+	Kind  string `json:"kind"` // file, selection, diagnostics, text
+	URI   string `json:"uri,omitempty"`
+	Range *Range `json:"range,omitempty"`
+	Text  string `json:"text,omitempty"`
+}
+
+// Range is a range of a document in LSP positions (UTF-16).
+type Range struct {
+	Start Position `json:"start"`
+	End   Position `json:"end"`
+}
+
+// Position is an LSP position.
+type Position struct {
+	Line      int `json:"line"`
+	Character int `json:"character"`
+}
+
+// Approval is a durable question: may this tool call run?
+type Approval struct {
+	ID        string    `json:"id"`
+	ItemID    string    `json:"itemId"`
+	TurnID    int       `json:"turnId"`
+	Tool      string    `json:"tool"`
+	Subject   string    `json:"subject"` // what would run, e.g. the command
+	Reason    string    `json:"reason"`  // why it is asked
+	Options   []string  `json:"options"` // decisions offered
+	Pattern   string    `json:"pattern,omitempty"`
+	At        time.Time `json:"at"`
+	Decision  Decision  `json:"decision,omitempty"`
+	DecidedBy string    `json:"decidedBy,omitempty"`
+	Feedback  string    `json:"feedback,omitempty"`
+}
+
+// Decision answers an approval.
+type Decision string
+
+// The decisions. DecisionWithdrawn: the turn ended first.
+const (
+	DecisionAllow       Decision = "allow"
+	DecisionAllowAlways Decision = "allowAlways"
+	DecisionDeny        Decision = "deny"
+	DecisionWithdrawn   Decision = "withdrawn"
+)
+
+// QueuedMessage is a request that waits for the running turn to end.
+type QueuedMessage struct {
+	ItemID string    `json:"itemId"`
+	Text   string    `json:"text"`
+	At     time.Time `json:"at"`
+}
+
+// TurnStatus says how a turn ended.
+type TurnStatus string
+
+// The ends of a turn.
+const (
+	TurnCompleted   TurnStatus = "completed"
+	TurnInterrupted TurnStatus = "interrupted"
+	TurnFailed      TurnStatus = "failed"
+)
+
+// BackendInfo says whether a backend can be used on this host.
+type BackendInfo struct {
+	Kind      BackendKind `json:"kind"`
+	Available bool        `json:"available"`
+	Reason    string      `json:"reason,omitempty"`
+	Remedy    string      `json:"remedy,omitempty"`
+}
+
+// ModelInfo says whether a model can be used.
+type ModelInfo struct {
+	ID        string `json:"id"`
+	Provider  string `json:"provider"`
+	Available bool   `json:"available"`
+	Reason    string `json:"reason,omitempty"`
+	Remedy    string `json:"remedy,omitempty"`
+}
