@@ -1,0 +1,236 @@
+// Package agent holds AgentWorkflow, one session's durable conversation: turns, items, approvals, queue.
+// It decides and records; it does no I/O. What it asks of the world goes through the activities named here.
+package agent
+
+import (
+	"strings"
+	"time"
+
+	"sandboxagent/editors"
+)
+
+// Names under which the workflow and its handlers are registered; they are part of stored histories and never change.
+const (
+	WorkflowName = "AgentWorkflow"
+
+	UpdateAsk       = "ask"             // AskInput → editors.AskResult
+	UpdateSteer     = "steer"           // AskInput with ExpectedTurnID → editors.SteerResult
+	UpdateInterrupt = "interrupt"       // editors.InterruptParams → editors.InterruptResult
+	UpdateQueue     = "queue"           // editors.QueueParams → editors.QueueResult
+	UpdateAnswer    = "answer_approval" // editors.AnswerApprovalParams → editors.AnswerApprovalResult
+	UpdateConfigure = "configure"       // editors.ConfigureParams → editors.SessionResult
+	UpdatePause     = "pause"           // editors.SessionParams → SeqResult
+	UpdateDestroy   = "destroy"         // editors.SessionParams → SeqResult
+	SignalRename    = "rename_session"  // RenameSignal
+	QueryView       = "view"            // ViewRequest → View
+)
+
+// AgentQueue is the task queue of workflows; HostQueue that of one host's activities.
+const AgentQueue = "agent"
+
+// HostQueue returns the task queue for activities that must run on the given host.
+func HostQueue(hostID string) string { return "host/" + hostID }
+
+const idPrefix = "session/"
+
+// WorkflowID returns the workflow id of a session.
+func WorkflowID(sessionID string) string { return idPrefix + sessionID }
+
+// SessionID returns the session id of a workflow id, and whether it is one.
+func SessionID(workflowID string) (string, bool) { return strings.CutPrefix(workflowID, idPrefix) }
+
+// Search attributes of a session's workflow. Prompts and paths never go there: the folder is hashed (FolderHash).
+const (
+	AttrTitle   = "SandboxTitle"
+	AttrBackend = "SandboxBackend"
+	AttrFolder  = "SandboxFolder"
+	AttrState   = "SandboxState"
+	AttrOwner   = "SandboxOwner"
+	AttrParent  = "SandboxParent"
+	AttrHost    = "SandboxHost"
+)
+
+// MemoSession is the memo key that holds the editors.Session as of the last change worth listing.
+const MemoSession = "session"
+
+// Application error types that updates fail with; the text is one sentence for the user. ErrorCode maps them.
+const (
+	ErrTypeConflict  = "conflict"
+	ErrTypeNotFound  = "notFound"
+	ErrTypeInvalid   = "invalidParams"
+	ErrTypeBusy      = "busy"
+	ErrTypeLimit     = "limit"
+	ErrTypeDraining  = "draining" // the run is about to continue as new; try again at once
+	ErrTypeDestroyed = "destroyed"
+)
+
+// Limits of one session.
+const (
+	MaxQueued      = 20
+	MaxQueuedBytes = 256 << 10
+	MaxInlineText  = 8 << 10   // longer texts are passed by blob reference
+	MaxEventPage   = 200       // events in one View
+	MaxPageBytes   = 192 << 10 // of one View
+)
+
+// AskInput is an ask or a steer. A text over MaxInlineText is in the blob TextRef and Text holds its beginning.
+type AskInput struct {
+	RequestID      string            `json:"requestId"`
+	Text           string            `json:"text"`
+	TextRef        string            `json:"textRef,omitempty"`
+	TextBytes      int64             `json:"textBytes,omitempty"`
+	Context        []editors.Context `json:"context,omitempty"`    // texts bounded to MaxInlineText in all
+	ContextRef     string            `json:"contextRef,omitempty"` // blob: []editors.Context, when the texts are longer
+	Model          string            `json:"model,omitempty"`
+	ExpectedTurnID int               `json:"expectedTurnId,omitempty"` // steer
+	By             string            `json:"by,omitempty"`
+}
+
+// RenameSignal renames a session.
+type RenameSignal struct {
+	RequestID string `json:"requestId"`
+	Title     string `json:"title"`
+}
+
+// SeqResult says up to which seq a change's events go.
+type SeqResult struct {
+	Seq int64 `json:"seq"`
+}
+
+// ViewRequest asks for events after AfterSeq, or for a snapshot when it is nil, too old or from the future.
+type ViewRequest struct {
+	AfterSeq *int64 `json:"afterSeq,omitempty"`
+}
+
+// View is a consistent look at a session. It has Events (possibly none) when AfterSeq could be continued, else Items.
+// With More set, ask again with the last event's seq.
+type View struct {
+	Session   editors.Session         `json:"session"`
+	Seq       int64                   `json:"seq"` // of the last event there is; of the last one in Events when More
+	Events    []editors.EventMessage  `json:"events,omitempty"`
+	More      bool                    `json:"more,omitempty"`
+	Snapshot  bool                    `json:"snapshot,omitempty"`
+	Items     []editors.Item          `json:"items,omitempty"`
+	Sealed    string                  `json:"sealed,omitempty"` // blob of the newest Segment of older items
+	Approvals []editors.Approval      `json:"approvals"`
+	Queued    []editors.QueuedMessage `json:"queued"`
+}
+
+// Segment is a sealed run of older items in the blob store, oldest first; Prev is the segment before it.
+type Segment struct {
+	Prev  string         `json:"prev,omitempty"`
+	Items []editors.Item `json:"items"`
+}
+
+// Activity names.
+const (
+	ActivityModelStep      = "ModelStep"      // ModelStepInput → ModelStepResult
+	ActivityRunTool        = "RunTool"        // RunToolInput → RunToolResult
+	ActivitySeal           = "SealItems"      // SealInput → string (blob ref of the Segment)
+	ActivityDestroySandbox = "DestroySandbox" // DestroyInput
+)
+
+// Sandbox tells an activity where the session's commands run.
+type Sandbox struct {
+	SessionID string          `json:"sessionId"`
+	Owner     string          `json:"owner"`
+	HostID    string          `json:"hostId"`
+	Folder    string          `json:"folder"` // absolute path
+	Backend   editors.Backend `json:"backend"`
+}
+
+// Pending is a conversation entry not yet in the conversation's blobs.
+type Pending struct {
+	Kind       string            `json:"kind"` // model.KindUser or model.KindToolResult
+	Text       string            `json:"text,omitempty"`
+	Ref        string            `json:"ref,omitempty"`        // blob of the text, instead of Text
+	ContextRef string            `json:"contextRef,omitempty"` // blob of []editors.Context
+	Context    []editors.Context `json:"context,omitempty"`
+	CallID     string            `json:"callId,omitempty"`
+}
+
+// ModelStepInput is one model call. Head is the conversation so far, Pending what is to be added before the call.
+type ModelStepInput struct {
+	Sandbox
+	TurnID  int       `json:"turnId"`
+	ItemID  string    `json:"itemId"` // the agentMessage item its deltas belong to
+	ItemSeq int64     `json:"itemSeq"`
+	Attempt int       `json:"attempt"`
+	Head    string    `json:"head,omitempty"`
+	Pending []Pending `json:"pending,omitempty"`
+	Model   string    `json:"model"`
+	Effort  string    `json:"effort,omitempty"`
+}
+
+// ModelStepResult is what the model answered. A failure that the workflow must explain is a value, not an activity error.
+type ModelStepResult struct {
+	Head        string        `json:"head"` // the conversation with Pending and the answer
+	Reasoning   Text          `json:"reasoning"`
+	Message     Text          `json:"message"`
+	Calls       []CallRequest `json:"calls,omitempty"`
+	Usage       editors.Usage `json:"usage"`
+	Incomplete  string        `json:"incomplete,omitempty"`
+	Interrupted bool          `json:"interrupted,omitempty"`
+	Failure     *ModelFailure `json:"failure,omitempty"`
+}
+
+// Text is a text with its beginning inline and the whole in a blob when it is long.
+type Text struct {
+	Inline string `json:"inline,omitempty"`
+	Ref    string `json:"ref,omitempty"`
+	Bytes  int64  `json:"bytes,omitempty"`
+}
+
+// CallRequest is a tool call the model made. Arguments over MaxInlineText are in the blob Ref and Arguments holds their beginning.
+type CallRequest struct {
+	CallID    string `json:"callId"`
+	Tool      string `json:"tool"`
+	Arguments string `json:"arguments"`
+	Ref       string `json:"ref,omitempty"`
+	Subject   string `json:"subject,omitempty"` // one line for people: the command, or the files
+}
+
+// ModelFailure says why a model call failed and whether to try again.
+type ModelFailure struct {
+	Kind       string        `json:"kind"`
+	Message    string        `json:"message"`
+	Remedy     string        `json:"remedy,omitempty"`
+	Retryable  bool          `json:"retryable,omitempty"`
+	RetryAfter time.Duration `json:"retryAfter,omitempty"`
+}
+
+// RunToolInput runs one tool call under an effect id: repeating it finds the first run again, never repeats its effect.
+type RunToolInput struct {
+	Sandbox
+	ItemID   string      `json:"itemId"`
+	ItemSeq  int64       `json:"itemSeq"`
+	EffectID string      `json:"effectId"`
+	Attempt  int         `json:"attempt"`
+	Call     CallRequest `json:"call"`
+}
+
+// RunToolResult is the outcome of a tool call: what the item shows, and the blob with what the model gets.
+type RunToolResult struct {
+	Status     editors.ItemStatus   `json:"status"`
+	ModelRef   string               `json:"modelRef"`
+	ExitCode   *int                 `json:"exitCode,omitempty"`
+	Cwd        string               `json:"cwd,omitempty"`
+	Output     *editors.Output      `json:"output,omitempty"`
+	Diff       string               `json:"diff,omitempty"`
+	DiffBytes  int64                `json:"diffBytes,omitempty"`
+	Files      []editors.FileChange `json:"files,omitempty"`
+	Error      string               `json:"error,omitempty"`
+	Refs       map[string]string    `json:"refs,omitempty"`
+	DurationMs int64                `json:"durationMs"`
+}
+
+// SealInput asks to seal items.
+type SealInput struct {
+	Sandbox
+	Segment Segment `json:"segment"`
+}
+
+// DestroyInput asks to remove a session's sandbox.
+type DestroyInput struct {
+	Sandbox
+}
