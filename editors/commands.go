@@ -139,7 +139,7 @@ type InterruptResult struct {
 type QueueParams struct {
 	RequestID string `json:"requestId,omitempty"`
 	SessionID string `json:"sessionId"`
-	Op        string `json:"op"` // list, remove, edit
+	Op        string `json:"op" enum:"list,remove,edit"`
 	ItemID    string `json:"itemId,omitempty"`
 	Text      string `json:"text,omitempty"`
 }
@@ -155,7 +155,7 @@ type AnswerApprovalParams struct {
 	RequestID  string   `json:"requestId,omitempty"`
 	SessionID  string   `json:"sessionId"`
 	ApprovalID string   `json:"approvalId"`
-	Decision   Decision `json:"decision"` // allow, allowAlways, deny
+	Decision   Decision `json:"decision" enum:"allow,allowAlways,deny"`
 	Feedback   string   `json:"feedback,omitempty"`
 	Pattern    string   `json:"pattern,omitempty"`
 	By         string   `json:"by,omitempty"` // the client's name; filled in by the server when absent
@@ -194,7 +194,7 @@ type ConfigureParams struct {
 
 // SetSecretParams gives the worker a key; an empty value forgets it.
 type SetSecretParams struct {
-	Name  string `json:"name"` // OPENAI_API_KEY, E2B_API_KEY, DAYTONA_API_KEY
+	Name  string `json:"name" enum:"OPENAI_API_KEY,E2B_API_KEY,DAYTONA_API_KEY"`
 	Value string `json:"value"`
 }
 
@@ -254,7 +254,7 @@ type HistoryResult struct {
 type ReadOutputParams struct {
 	SessionID string `json:"sessionId"`
 	ItemID    string `json:"itemId"`
-	Stream    string `json:"stream"` // stdout, stderr, text, diff, arguments
+	Stream    string `json:"stream" enum:"stdout,stderr,text,diff,arguments"`
 	Offset    int64  `json:"offset"`
 	Limit     int    `json:"limit,omitempty"` // default and at most MaxOutputRead
 }
@@ -262,9 +262,9 @@ type ReadOutputParams struct {
 // ReadOutputResult is a range of output.
 type ReadOutputResult struct {
 	Data     string `json:"data"`
-	Encoding string `json:"encoding"` // utf8 or base64
-	Offset   int64  `json:"offset"`   // where Data begins
-	End      int64  `json:"end"`      // where it ends
+	Encoding string `json:"encoding" enum:"utf8,base64"` // of Data
+	Offset   int64  `json:"offset"`                      // where Data begins
+	End      int64  `json:"end"`                         // where it ends
 	Total    int64  `json:"total"`
 }
 
@@ -287,7 +287,7 @@ type DoctorResult struct {
 // Check is one finding of the doctor.
 type Check struct {
 	Name   string `json:"name"`
-	Status string `json:"status"` // ok, warning, error
+	Status string `json:"status" enum:"ok,warning,error"`
 	Detail string `json:"detail"`
 	Remedy string `json:"remedy,omitempty"`
 }

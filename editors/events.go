@@ -56,9 +56,9 @@ type Event struct {
 	ItemID   string `json:"itemId,omitempty"`
 	Attempt  int    `json:"attempt,omitempty"` // a higher attempt voids the text of lower ones
 	N        int64  `json:"n"`                 // counts the deltas of an item's attempt and stream from 0
-	Stream   string `json:"stream,omitempty"`  // text, reasoning, stdout, stderr, arguments
+	Stream   string `json:"stream,omitempty" enum:"text,reasoning,stdout,stderr,arguments"`
 	Data     string `json:"data,omitempty"`
-	Encoding string `json:"encoding,omitempty"` // utf8 or base64
+	Encoding string `json:"encoding,omitempty" enum:"utf8,base64"` // of Data
 }
 
 // Checkpoint describes an immutable picture of a workspace.

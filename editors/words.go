@@ -188,18 +188,18 @@ type Output struct {
 	Head       string `json:"head"`
 	Tail       string `json:"tail,omitempty"`
 	TotalBytes int64  `json:"totalBytes"`
-	Stream     string `json:"stream"` // stdout or stderr: which one the preview shows
+	Stream     string `json:"stream" enum:"stdout,stderr"` // which one the preview shows
 }
 
 // FileChange names a file that a tool call changed.
 type FileChange struct {
 	Path string `json:"path"`
-	Kind string `json:"kind"` // added, changed, removed
+	Kind string `json:"kind" enum:"added,changed,removed"`
 }
 
 // Context is something of the editor that goes with a question.
 type Context struct {
-	Kind  string `json:"kind"` // file, selection, diagnostics, text
+	Kind  string `json:"kind" enum:"file,selection,diagnostics,text"`
 	URI   string `json:"uri,omitempty"`
 	Range *Range `json:"range,omitempty"`
 	Text  string `json:"text,omitempty"`
