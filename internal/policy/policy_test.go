@@ -1,0 +1,97 @@
+// This file checks the verdict of every mode on every tool, and that remembered rules match nothing but what was allowed.
+
+package policy
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sandboxagent/editors"
+)
+
+func TestJudge(t *testing.T) {
+	command := Call{Name: "exec_command", Arguments: `{"command":"make"}`}
+	patch := Call{Name: "apply_patch", Arguments: `{"patch":"*** Begin Patch"}`}
+	poll := Call{Name: "write_stdin", Arguments: `{"command_id":"c1"}`}
+	kill := Call{Name: "write_stdin", Arguments: `{"command_id":"c1","kill":true}`}
+	input := Call{Name: "write_stdin", Arguments: `{"command_id":"c1","input":"y\n"}`}
+	eof := Call{Name: "write_stdin", Arguments: `{"command_id":"c1","eof":true}`}
+	broken := Call{Name: "write_stdin", Arguments: `{"command_id":`}
+	read := Call{Name: "read_file", Arguments: `{"path":"a"}`}
+
+	cases := []struct {
+		name     string
+		mode     editors.ApprovalMode
+		call     Call
+		confined bool
+		want     Decision
+	}{
+		{"ask reads", editors.ApprovalAsk, read, false, Allow},
+		{"ask lists", editors.ApprovalAsk, Call{Name: "list"}, false, Allow},
+		{"ask searches", editors.ApprovalAsk, Call{Name: "search"}, false, Allow},
+		{"ask polls", editors.ApprovalAsk, poll, false, Allow},
+		{"ask kills its own", editors.ApprovalAsk, kill, false, Allow},
+		{"ask input", editors.ApprovalAsk, input, false, Ask},
+		{"ask eof", editors.ApprovalAsk, eof, false, Ask},
+		{"ask broken", editors.ApprovalAsk, broken, false, Ask},
+		{"ask command", editors.ApprovalAsk, command, true, Ask},
+		{"ask patch", editors.ApprovalAsk, patch, true, Ask},
+		{"unset mode asks", "", command, true, Ask},
+		{"auto command unconfined", editors.ApprovalAuto, command, false, Allow},
+		{"auto command confined", editors.ApprovalAuto, command, true, Allow},
+		{"auto patch", editors.ApprovalAuto, patch, false, Allow},
+		{"never command", editors.ApprovalNever, command, false, Allow},
+		{"never patch", editors.ApprovalNever, patch, false, Allow},
+		{"readOnly reads", editors.ApprovalReadOnly, read, false, Allow},
+		{"readOnly polls", editors.ApprovalReadOnly, poll, false, Allow},
+		{"readOnly input", editors.ApprovalReadOnly, input, false, Deny},
+		{"readOnly command", editors.ApprovalReadOnly, command, true, Deny},
+		{"readOnly patch", editors.ApprovalReadOnly, patch, true, Deny},
+		{"unknown tool", editors.ApprovalNever, Call{Name: "rm"}, true, Deny},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			verdict := Judge(c.mode, c.call, c.confined)
+			require.Equal(t, c.want, verdict.Decision)
+			if c.want != Allow {
+				require.NotEmpty(t, verdict.Reason)
+			}
+		})
+	}
+	require.NotEmpty(t, Judge(editors.ApprovalAuto, command, false).Reason, "an unconfined command deserves a mention")
+	require.Empty(t, Judge(editors.ApprovalAuto, command, true).Reason)
+	require.Equal(t, "make", Judge(editors.ApprovalAsk, command, true).Pattern)
+	require.Empty(t, Judge(editors.ApprovalAsk, patch, true).Pattern, "edits cannot be allowed for always")
+}
+
+func TestMatch(t *testing.T) {
+	rules := []Rule{
+		{Tool: "exec_command", Pattern: "go test ./..."},
+		{Tool: "exec_command", Pattern: "(in web) npm test"},
+		{Tool: "exec_command", Pattern: ""},
+	}
+	cases := []struct {
+		name      string
+		tool      string
+		arguments string
+		want      bool
+	}{
+		{"exact", "exec_command", `{"command":"go test ./..."}`, true},
+		{"other options do not matter", "exec_command", `{"command":"go test ./...","timeout_ms":5,"workdir":"."}`, true},
+		{"with its directory", "exec_command", `{"command":"npm test","workdir":"web"}`, true},
+		{"elsewhere", "exec_command", `{"command":"npm test","workdir":"api"}`, false},
+		{"longer", "exec_command", `{"command":"go test ./... && rm -rf ."}`, false},
+		{"shorter", "exec_command", `{"command":"go test"}`, false},
+		{"spaced", "exec_command", `{"command":" go test ./..."}`, false},
+		{"directory spelled in the command", "exec_command", `{"command":"(in web) npm test"}`, false},
+		{"empty", "exec_command", `{"command":""}`, false},
+		{"broken", "exec_command", `{"command":`, false},
+		{"other tool", "write_stdin", `{"command":"go test ./..."}`, false},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			require.Equal(t, c.want, Match(rules, Call{Name: c.tool, Arguments: c.arguments}))
+		})
+	}
+}
