@@ -62,6 +62,9 @@ const (
 	ErrTypeLimit     = "limit"
 	ErrTypeDraining  = "draining" // the run is about to continue as new; try again at once
 	ErrTypeDestroyed = "destroyed"
+
+	// ErrTypeWorkerStopped is what an activity fails with when its worker shuts down: it may be run again under the same ids.
+	ErrTypeWorkerStopped = "workerStopped"
 )
 
 // Limits of one session.
@@ -207,6 +210,7 @@ type RunToolInput struct {
 	EffectID string      `json:"effectId"`
 	Attempt  int         `json:"attempt"`
 	Call     CallRequest `json:"call"`
+	Stop     bool        `json:"stop,omitempty"` // the turn was interrupted: end what runs under the effect id and report
 }
 
 // RunToolResult is the outcome of a tool call: what the item shows, and the blob with what the model gets.

@@ -14,7 +14,7 @@ const (
 	SignalClosed  = "session_closed"  // string: session id
 	QueryList     = "list_sessions"   // ListRequest → ListResult
 
-	ActivityListSessions = "ListSessions" // string (owner) → []editors.Session, from visibility
+	ActivityListSessions = "ListSessions" // string (owner) → Found, from visibility
 )
 
 // ManagerID returns the workflow id of an owner's manager.
@@ -68,6 +68,15 @@ type State struct {
 	Schema   int               `json:"schema"`
 	Sessions []editors.Session `json:"sessions"` // newest last
 	Seen     []Seen            `json:"seen,omitempty"`
+
+	SearchAttributes bool `json:"searchAttributes,omitempty"`
+}
+
+// Found is what visibility knows of an owner's sessions.
+type Found struct {
+	Sessions []editors.Session `json:"sessions"` // oldest first
+	// SearchAttributes tells whether the cluster knows our search attributes.
+	SearchAttributes bool `json:"searchAttributes"`
 }
 
 // Seen remembers the answer to a request id.

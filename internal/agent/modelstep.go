@@ -1,0 +1,154 @@
+// This file makes one model call and explains every try that fails.
+
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"sandboxagent/editors"
+)
+
+// Limits of one model call and its retries. Retries are made here, not by Temporal, so that the state can say why.
+const (
+	maxModelAttempts = 5
+	maxLostAttempts  = 20 // the worker died during the call
+	modelTimeout     = 15 * time.Minute
+	modelHeartbeat   = 15 * time.Second
+	firstBackoff     = time.Second
+	maxBackoff       = 30 * time.Second
+	maxRetryAfter    = 5 * time.Minute
+	sealTimeout      = 30 * time.Second
+)
+
+// errLost says that a worker died or stopped during an activity.
+var errLost = errors.New("the worker stopped")
+
+// modelStep calls the model once, with retries, and records what it answered.
+func (s *session) modelStep(ctx workflow.Context) error {
+	item := s.startItem(ctx, editors.Item{TurnID: s.Turn.ID, Kind: editors.AgentMessage, Status: editors.ItemInProgress})
+	id, seq := item.ID, item.Seq
+	s.setState(ctx, editors.StatusRunning, "Waiting for the model "+s.Session.Model+".")
+	failures, lost := 0, 0
+	for attempt := 1; ; attempt++ {
+		res, err := s.callModel(ctx, id, seq, attempt)
+		switch {
+		case errors.Is(err, errLost):
+			if lost++; lost > maxLostAttempts {
+				return s.failModel(ctx, id, ModelFailure{Message: "The worker stopped again and again during a model call.", Remedy: "Run `sandbox-agent doctor`."})
+			}
+			s.setState(ctx, editors.StatusRecovering, fmt.Sprintf("The worker stopped during the model call; asking again (try %d).", attempt+1))
+			continue
+		case err != nil:
+			return s.abandonMessage(ctx, id, err)
+		case res.Failure == nil:
+			s.recordAnswer(ctx, id, attempt, res)
+			return nil
+		}
+		failures++
+		if !res.Failure.Retryable || failures >= maxModelAttempts || res.Failure.RetryAfter > maxRetryAfter {
+			return s.failModel(ctx, id, *res.Failure)
+		}
+		if err := s.backOff(ctx, failures, *res.Failure); err != nil {
+			return s.abandonMessage(ctx, id, err)
+		}
+	}
+}
+
+func (s *session) callModel(ctx workflow.Context, itemID string, seq int64, attempt int) (ModelStepResult, error) {
+	actx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue: HostQueue(s.Session.HostID), StartToCloseTimeout: modelTimeout, HeartbeatTimeout: modelHeartbeat,
+		WaitForCancellation: true, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
+	})
+	in := ModelStepInput{
+		Sandbox: s.sandbox(), TurnID: s.Turn.ID, ItemID: itemID, ItemSeq: seq, Attempt: attempt,
+		Head: s.Head, Pending: s.Pending, Model: s.Session.Model, Effort: s.Session.Effort,
+	}
+	var res ModelStepResult
+	err := workflow.ExecuteActivity(actx, ActivityModelStep, in).Get(actx, &res)
+	return res, lostOr(err)
+}
+
+// lostOr turns the errors of an activity whose worker died or stopped into errLost.
+func lostOr(err error) error {
+	var timeout *temporal.TimeoutError
+	var app *temporal.ApplicationError
+	switch {
+	case errors.As(err, &timeout):
+		return errLost
+	case errors.As(err, &app) && app.Type() == ErrTypeWorkerStopped:
+		return errLost
+	}
+	return err
+}
+
+func (s *session) backOff(ctx workflow.Context, failures int, f ModelFailure) error {
+	wait := max(min(firstBackoff<<(failures-1), maxBackoff), f.RetryAfter)
+	s.setState(ctx, editors.StatusRunning,
+		fmt.Sprintf("Waiting for the model: retry %d of %d in %s: %s", failures+1, maxModelAttempts, wait.Round(time.Second), f.Message), f.Remedy)
+	return workflow.Sleep(ctx, wait)
+}
+
+// recordAnswer turns a model's answer into items and the turn's next calls.
+func (s *session) recordAnswer(ctx workflow.Context, id string, attempt int, res ModelStepResult) {
+	s.Head, s.Pending = res.Head, nil
+	res.Usage.ModelCalls = 1
+	s.Turn.Usage.Add(res.Usage)
+	s.Session.Usage.Add(res.Usage)
+	if res.Reasoning.Inline != "" {
+		r := s.startItem(ctx, withText(editors.Item{TurnID: s.Turn.ID, Kind: editors.Reasoning, Status: editors.ItemCompleted, Attempt: attempt}, res.Reasoning))
+		s.endItem(ctx, r.ID, func(*editors.Item) {})
+	}
+	s.endItem(ctx, id, func(i *editors.Item) {
+		*i = withText(*i, res.Message)
+		i.Attempt, i.Status = attempt, editors.ItemCompleted
+		if res.Interrupted {
+			i.Status = editors.ItemInterrupted
+		}
+		if res.Incomplete != "" {
+			i.Error = "The answer stops early: " + res.Incomplete
+		}
+	})
+	usage := s.Session.Usage
+	s.emit(ctx, editors.Event{Type: editors.UsageUpdated, Usage: &usage})
+	for _, c := range res.Calls {
+		item := s.startItem(ctx, editors.Item{
+			TurnID: s.Turn.ID, Kind: editors.ToolCall, Status: editors.ItemInProgress, Tool: c.Tool, Arguments: c.Arguments, Text: c.Subject, Refs: argumentRefs(c),
+		})
+		s.Turn.Calls = append(s.Turn.Calls, Call{CallRequest: c, ItemID: item.ID, ItemSeq: item.Seq})
+	}
+}
+
+func withText(i editors.Item, t Text) editors.Item {
+	i.Text, i.TextBytes, i.Refs = t.Inline, t.Bytes, textRefs(t.Ref)
+	if t.Ref == "" {
+		i.TextBytes = 0
+	}
+	return i
+}
+
+func argumentRefs(c CallRequest) map[string]string {
+	if c.Ref == "" {
+		return nil
+	}
+	return map[string]string{"arguments": c.Ref}
+}
+
+// failModel ends the turn because of the model. What the user asked stays pending: the next turn's call carries it.
+func (s *session) failModel(ctx workflow.Context, id string, f ModelFailure) error {
+	s.endItem(ctx, id, func(i *editors.Item) { i.Status, i.Error = editors.ItemFailed, f.Message })
+	return &turnFailure{code: editors.CodeModelUnavailable, message: f.Message, remedy: f.Remedy}
+}
+
+// abandonMessage completes the item of a call that was cancelled before a worker took it, or that failed by itself.
+func (s *session) abandonMessage(ctx workflow.Context, id string, err error) error {
+	if temporal.IsCanceledError(err) {
+		s.endItem(ctx, id, func(i *editors.Item) { i.Status = editors.ItemInterrupted })
+		return nil
+	}
+	return s.failModel(ctx, id, ModelFailure{Message: "The model call failed: " + cause(err), Remedy: "Run `sandbox-agent doctor`; the worker's log has the detail."})
+}

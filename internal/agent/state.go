@@ -1,0 +1,161 @@
+// This file defines what a session's workflow remembers, which is also what it carries over continue-as-new.
+
+package agent
+
+import (
+	"encoding/json"
+	"time"
+
+	"sandboxagent/editors"
+	"sandboxagent/internal/policy"
+)
+
+const stateSchema = 1
+
+// Bounds of the carried state; a payload must stay well under Temporal's 2 MB.
+const (
+	maxEvents      = 256
+	maxEventBytes  = 192 << 10
+	maxSeen        = 256
+	maxModelCalls  = 250 // of one turn
+	sealAboveItems = 80
+	sealAboveBytes = 96 << 10
+	keepLiveItems  = 24
+	maxSealBytes   = 40 << 10 // of one segment
+)
+
+// Input starts or continues a session's workflow.
+type Input struct {
+	State State `json:"state"`
+}
+
+// State is everything a session remembers: kilobytes, with references to what is large.
+type State struct {
+	Schema  int             `json:"schema"`
+	Owner   string          `json:"owner"`
+	Folder  string          `json:"folder"` // absolute path
+	Session editors.Session `json:"session"`
+
+	// SearchAttributes tells whether the cluster knows our search attributes; without them only the memo is kept.
+	SearchAttributes bool `json:"searchAttributes,omitempty"`
+
+	Seq        int64                  `json:"seq"`
+	Events     []editors.EventMessage `json:"events,omitempty"` // the newest ones
+	EventBytes int                    `json:"eventBytes,omitempty"`
+	Items      []editors.Item         `json:"items,omitempty"` // those not yet sealed, by start
+	Sealed     string                 `json:"sealed,omitempty"`
+
+	Head    string    `json:"head,omitempty"`    // the conversation
+	Pending []Pending `json:"pending,omitempty"` // what the model has not seen yet
+
+	NextItem     int                `json:"nextItem"`
+	NextTurn     int                `json:"nextTurn"`
+	NextApproval int                `json:"nextApproval"`
+	Turn         *Turn              `json:"turn,omitempty"` // the running one
+	Queue        []Ask              `json:"queue,omitempty"`
+	Approvals    []editors.Approval `json:"approvals,omitempty"` // pending
+	Decided      []editors.Approval `json:"decided,omitempty"`   // the latest ones, for late answers
+	Rules        []policy.Rule      `json:"rules,omitempty"`
+	Paused       bool               `json:"paused,omitempty"`
+	Seen         []Seen             `json:"seen,omitempty"`
+}
+
+// Ask is a request with the turn and item it was given.
+type Ask struct {
+	AskInput
+	TurnID int       `json:"turnId"`
+	ItemID string    `json:"itemId"`
+	At     time.Time `json:"at"`
+}
+
+// Turn is the running turn between two steps.
+type Turn struct {
+	ID        int           `json:"id"`
+	Usage     editors.Usage `json:"usage"`
+	Calls     []Call        `json:"calls,omitempty"`  // of the last model step, until all are done
+	Steers    []Pending     `json:"steers,omitempty"` // messages for the next model call
+	Interrupt bool          `json:"interrupt,omitempty"`
+}
+
+// Call is a tool call of the running turn.
+type Call struct {
+	CallRequest
+	ItemID     string `json:"itemId"`
+	ItemSeq    int64  `json:"itemSeq"`
+	Attempt    int    `json:"attempt,omitempty"`
+	ApprovalID string `json:"approvalId,omitempty"`
+	Allowed    bool   `json:"allowed,omitempty"`
+	Done       bool   `json:"done,omitempty"`
+	ResultRef  string `json:"resultRef,omitempty"`
+	ResultText string `json:"resultText,omitempty"`
+}
+
+// Seen remembers the answer to a request id, so that a repeated request changes nothing.
+type Seen struct {
+	ID     string          `json:"id"`
+	Answer json.RawMessage `json:"answer"`
+}
+
+// NewState returns the state of a session that has just been created.
+func NewState(owner, folder string, searchAttributes bool, s editors.Session) State {
+	return State{Schema: stateSchema, Owner: owner, Folder: folder, Session: s, SearchAttributes: searchAttributes, NextItem: 1, NextTurn: 1, NextApproval: 1}
+}
+
+// recall fills answer with what was answered to request id before, and tells whether there was such an answer.
+func (s *State) recall(id string, answer any) bool {
+	if id == "" {
+		return false
+	}
+	for i := len(s.Seen) - 1; i >= 0; i-- {
+		if s.Seen[i].ID == id {
+			return json.Unmarshal(s.Seen[i].Answer, answer) == nil
+		}
+	}
+	return false
+}
+
+func (s *State) remember(id string, answer any) {
+	if id == "" {
+		return
+	}
+	b, err := json.Marshal(answer)
+	if err != nil {
+		return // answers are plain structs: they always marshal
+	}
+	s.Seen = append(s.Seen, Seen{id, b})
+	if len(s.Seen) > maxSeen {
+		s.Seen = append([]Seen(nil), s.Seen[len(s.Seen)-maxSeen:]...)
+	}
+}
+
+func (s *State) item(id string) *editors.Item {
+	for i := len(s.Items) - 1; i >= 0; i-- {
+		if s.Items[i].ID == id {
+			return &s.Items[i]
+		}
+	}
+	return nil
+}
+
+func (s *State) queued() []editors.QueuedMessage {
+	out := make([]editors.QueuedMessage, 0, len(s.Queue))
+	for _, a := range s.Queue {
+		out = append(out, editors.QueuedMessage{ItemID: a.ItemID, Text: preview(a.Text, 500), At: a.At})
+	}
+	return out
+}
+
+func (s *State) sandbox() Sandbox {
+	return Sandbox{SessionID: s.Session.ID, Owner: s.Owner, HostID: s.Session.HostID, Folder: s.Folder, Backend: s.Session.Backend}
+}
+
+// preview returns at most n bytes of text, cut between runes.
+func preview(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && text[n]&0xc0 == 0x80 {
+		n--
+	}
+	return text[:n]
+}

@@ -1,0 +1,131 @@
+// This file is AgentWorkflow itself: it takes turns until the session is destroyed, and continues as new in between.
+
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"sandboxagent/editors"
+)
+
+// When a run continues as new: earlier than the server suggests (4,096 events, 4 MB), between two steps of a turn.
+const (
+	rollEvents    = 3000
+	rollBytes     = 2_500_000
+	idleRoll      = 10 * time.Minute
+	idleRollAbove = 60 // events
+)
+
+// Workflows holds what the workflow code may tell the process it runs in.
+type Workflows struct {
+	// Ring hints that a session has events up to seq. It may be called before they are durable. May be nil.
+	Ring func(sessionID string, seq int64)
+}
+
+// errRoll ends a run that must continue as new.
+var errRoll = errors.New("continue as new")
+
+// session is a running AgentWorkflow: its State and what only this run knows.
+type session struct {
+	State
+	ring       func(string, int64)
+	draining   bool // about to continue as new: updates are turned away and come again
+	destroying bool
+	gone       bool
+	cancelTurn workflow.CancelFunc
+	listed     editors.Session // as last told to Temporal's visibility
+}
+
+// Agent is AgentWorkflow.
+func (w *Workflows) Agent(ctx workflow.Context, in Input) error {
+	s := &session{State: in.State, ring: w.Ring}
+	if s.Schema != stateSchema {
+		return temporal.NewNonRetryableApplicationError(fmt.Sprintf("this worker understands session state %d, not %d", stateSchema, s.Schema), ErrTypeInvalid, nil)
+	}
+	if err := s.register(ctx); err != nil {
+		return fmt.Errorf("register handlers: %w", err)
+	}
+	s.list(ctx)
+	if s.Seq == 0 {
+		s.sessionUpdated(ctx)
+	}
+	for {
+		switch err := s.next(ctx); {
+		case errors.Is(err, errRoll):
+			return s.roll(ctx)
+		case err != nil:
+			return err
+		case s.destroying:
+			return s.shutdown(ctx)
+		}
+	}
+}
+
+// next waits for work and does it: one turn, or one continue-as-new.
+func (s *session) next(ctx workflow.Context) error {
+	idle, err := workflow.AwaitWithTimeout(ctx, idleRoll, func() bool {
+		return s.Turn != nil || s.destroying || s.shouldRoll(ctx)
+	})
+	if err != nil {
+		return err
+	}
+	switch {
+	case s.destroying:
+		return nil
+	case s.shouldRoll(ctx), !idle && workflow.GetInfo(ctx).GetCurrentHistoryLength() > idleRollAbove:
+		return errRoll
+	case s.Turn != nil:
+		return s.runTurn(ctx)
+	}
+	return nil
+}
+
+func (s *session) shouldRoll(ctx workflow.Context) bool {
+	info := workflow.GetInfo(ctx)
+	return info.GetContinueAsNewSuggested() || info.GetCurrentHistoryLength() > rollEvents || info.GetCurrentHistorySize() > rollBytes
+}
+
+func (s *session) roll(ctx workflow.Context) error {
+	s.draining = true
+	if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
+		return err
+	}
+	s.drainRenames(ctx)
+	s.trimEvents(maxEventBytes / 2)
+	return workflow.NewContinueAsNewError(ctx, WorkflowName, Input{State: s.State})
+}
+
+// shutdown ends the session for good: its sandbox goes, the user's folder stays.
+func (s *session) shutdown(ctx workflow.Context) error {
+	opts := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue: HostQueue(s.Session.HostID), StartToCloseTimeout: time.Minute, ScheduleToCloseTimeout: 2 * time.Minute,
+		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumAttempts: 5},
+	})
+	reason := "Destroyed."
+	if err := workflow.ExecuteActivity(opts, ActivityDestroySandbox, DestroyInput{s.sandbox()}).Get(opts, nil); err != nil {
+		reason = "Destroyed, but its sandbox could not be removed: " + cause(err)
+	}
+	s.setState(ctx, editors.StatusDestroyed, reason)
+	s.list(ctx)
+	s.tellManagerClosed(ctx)
+	s.gone = true
+	return workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) })
+}
+
+// cause returns the innermost message of an activity's error, without Temporal's wrapping.
+func cause(err error) string {
+	var app *temporal.ApplicationError
+	if errors.As(err, &app) {
+		return app.Message()
+	}
+	var timeout *temporal.TimeoutError
+	if errors.As(err, &timeout) {
+		return "no worker did it in time"
+	}
+	return err.Error()
+}
