@@ -1,0 +1,193 @@
+// This file defines what can be configured, its defaults and what is valid.
+
+package config
+
+import (
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os/user"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"sandboxagent/editors"
+)
+
+// The defaults.
+const (
+	DefaultModel             = "gpt-5.6-sol"
+	DefaultApprovalMode      = editors.ApprovalAsk
+	DefaultOpenAIIdleTimeout = time.Minute
+	DefaultWorkerIdleTimeout = 30 * time.Minute
+)
+
+// Config is what the user asked for. It holds no secrets; see Secrets.
+type Config struct {
+	Model        string               // of new sessions
+	ApprovalMode editors.ApprovalMode // of new sessions
+	Effort       string               // reasoning effort of new sessions; "": the model's own default
+	Owner        string               // whose sessions these are; the OS user unless configured
+	OpenAI       OpenAI
+	Temporal     Temporal
+	Worker       Worker
+	Log          Log
+}
+
+// OpenAI says which model server is spoken to and how.
+type OpenAI struct {
+	BaseURL     string        // "": OpenAI itself
+	API         string        // responses, chat, or "" to find out
+	IdleTimeout time.Duration // longest silence within an answer; at least 1 s
+}
+
+// Temporal explicitly overrides where Temporal is; empty fields leave it to Temporal's own environment and profiles.
+type Temporal struct {
+	Address   string // host:port
+	Namespace string
+	Profile   string // of Temporal's own configuration file
+}
+
+// Worker says how the background worker of this host behaves.
+type Worker struct {
+	IdleTimeout time.Duration // a worker that nobody needs ends after this time; 0: never
+}
+
+// Log says what is logged.
+type Log struct {
+	Level slog.Level
+}
+
+// Default returns the configuration of an installation without files and environment.
+func Default() Config {
+	return Config{
+		Model:        DefaultModel,
+		ApprovalMode: DefaultApprovalMode,
+		Owner:        defaultOwner(),
+		OpenAI:       OpenAI{IdleTimeout: DefaultOpenAIIdleTimeout},
+		Worker:       Worker{IdleTimeout: DefaultWorkerIdleTimeout},
+		Log:          Log{Level: slog.LevelInfo},
+	}
+}
+
+// defaultOwner is the OS user's name in the form that Owner allows.
+func defaultOwner() string {
+	u, err := user.Current()
+	if err != nil || u.Username == "" {
+		return "user"
+	}
+	name := strings.Map(func(r rune) rune {
+		if r == '/' || r == '\\' || !unicode.IsGraphic(r) || unicode.IsSpace(r) {
+			return '-'
+		}
+		return r
+	}, u.Username)
+	return name[:min(len(name), maxName)]
+}
+
+// maxName bounds the names of owners, models, efforts, profiles and namespaces, in bytes.
+const maxName = 128
+
+// Validate checks c; callers do so after they have applied flags. The error is an *editors.Error with CodeInvalidParams
+// that names what is wrong.
+func (c Config) Validate() error {
+	for _, s := range settings {
+		if s.check == nil {
+			continue
+		}
+		if problem := s.check(&c); problem != "" {
+			return editors.Errorf(editors.CodeInvalidParams, "The setting %s must be %s.", s.key, problem)
+		}
+	}
+	return nil
+}
+
+// setting ties a key of config.toml to a variable and a field.
+type setting struct {
+	key    string // dotted
+	env    string // variable, "" for none
+	expect string // what a value must be, for people
+	set    func(c *Config, text string) bool
+	check  func(c *Config) string // what the field must be, "" when it is
+	number bool                   // config.toml may also give a number of seconds
+}
+
+var settings = []setting{
+	textSetting("model", "SANDBOX_AGENT_MODEL", "the name of a model", func(c *Config) *string { return &c.Model }, required),
+	textSetting("approval_mode", "SANDBOX_AGENT_APPROVAL", "one of ask, auto, never, readOnly",
+		func(c *Config) *string { return (*string)(&c.ApprovalMode) },
+		oneOf(string(editors.ApprovalAsk), string(editors.ApprovalAuto), string(editors.ApprovalNever), string(editors.ApprovalReadOnly))),
+	textSetting("effort", "SANDBOX_AGENT_EFFORT", "a reasoning effort such as low, medium or high", func(c *Config) *string { return &c.Effort }, optional),
+	textSetting("owner", "SANDBOX_AGENT_OWNER", "a name without spaces and slashes", func(c *Config) *string { return &c.Owner }, ownerName),
+	textSetting("openai.base_url", "OPENAI_BASE_URL", "an http or https URL without user info and query", func(c *Config) *string { return &c.OpenAI.BaseURL }, baseURL),
+	textSetting("openai.api", "OPENAI_API", "responses or chat", func(c *Config) *string { return &c.OpenAI.API }, oneOf("", "responses", "chat")),
+	durationSetting("openai.idle_timeout", "SANDBOX_AGENT_OPENAI_IDLE_TIMEOUT", time.Second, func(c *Config) *time.Duration { return &c.OpenAI.IdleTimeout }),
+	textSetting("temporal.address", "", "host:port", func(c *Config) *string { return &c.Temporal.Address }, optional),
+	textSetting("temporal.namespace", "", "the name of a namespace", func(c *Config) *string { return &c.Temporal.Namespace }, optional),
+	textSetting("temporal.profile", "", "the name of a Temporal profile", func(c *Config) *string { return &c.Temporal.Profile }, optional),
+	durationSetting("worker.idle_timeout", "SANDBOX_AGENT_WORKER_IDLE_TIMEOUT", 0, func(c *Config) *time.Duration { return &c.Worker.IdleTimeout }),
+	{key: "log.level", env: "SANDBOX_AGENT_LOG", expect: "one of debug, info, warn, error", set: setLevel},
+}
+
+func textSetting(key, env, expect string, field func(*Config) *string, valid func(string) bool) setting {
+	return setting{
+		key: key, env: env, expect: expect,
+		set: func(c *Config, text string) bool {
+			*field(c) = text
+			return valid(text)
+		},
+		check: func(c *Config) string {
+			if valid(*field(c)) {
+				return ""
+			}
+			return expect
+		},
+	}
+}
+
+func durationSetting(key, env string, least time.Duration, field func(*Config) *time.Duration) setting {
+	expect := fmt.Sprintf("a duration such as \"90s\" or \"10m\", at least %v", least)
+	return setting{
+		key: key, env: env, expect: expect, number: true,
+		set: func(c *Config, text string) bool {
+			d, err := time.ParseDuration(text)
+			*field(c) = d
+			return err == nil && d >= least
+		},
+		check: func(c *Config) string {
+			if *field(c) >= least {
+				return ""
+			}
+			return expect
+		},
+	}
+}
+
+func setLevel(c *Config, text string) bool {
+	levels := map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
+	level, ok := levels[strings.ToLower(text)]
+	c.Log.Level = level
+	return ok
+}
+
+func optional(s string) bool {
+	return len(s) <= maxName && !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
+}
+
+func required(s string) bool { return s != "" && optional(s) }
+
+func ownerName(s string) bool { return required(s) && !strings.ContainsAny(s, `/\`) }
+
+func oneOf(values ...string) func(string) bool {
+	return func(s string) bool { return slices.Contains(values, s) }
+}
+
+// baseURL refuses user info and queries, because keys hide there.
+func baseURL(s string) bool {
+	if s == "" {
+		return true
+	}
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil && u.RawQuery == ""
+}
