@@ -2,7 +2,10 @@
 
 package editors
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // EventMethod is the JSON-RPC notification that carries an EventMessage.
 const EventMethod = "sandboxAgent/event"
@@ -48,17 +51,41 @@ type Event struct {
 	Usage      *Usage          `json:"usage,omitempty"`      // turn/completed, usage/updated
 	Item       *Item           `json:"item,omitempty"`       // item/started, item/completed
 	Approval   *Approval       `json:"approval,omitempty"`   // approval/*
-	Queued     []QueuedMessage `json:"queued,omitempty"`     // queue/changed
+	Queued     []QueuedMessage `json:"queued,omitzero"`      // queue/changed
 	Backend    *Backend        `json:"backend,omitempty"`    // backend/changed
 	Checkpoint *Checkpoint     `json:"checkpoint,omitempty"` // checkpoint/created
 
 	// item/delta
+
 	ItemID   string `json:"itemId,omitempty"`
 	Attempt  int    `json:"attempt,omitempty"` // a higher attempt voids the text of lower ones
 	N        int64  `json:"n"`                 // counts the deltas of an item's attempt and stream from 0
 	Stream   string `json:"stream,omitempty" enum:"text,reasoning,stdout,stderr,arguments"`
 	Data     string `json:"data,omitempty"`
 	Encoding string `json:"encoding,omitempty" enum:"utf8,base64"` // of Data
+}
+
+// MarshalJSON implements json.Marshaler: an event has the fields that its type promises even where they are empty.
+func (e Event) MarshalJSON() ([]byte, error) {
+	type plain Event
+	switch e.Type {
+	case QueueChanged:
+		if e.Queued == nil {
+			e.Queued = []QueuedMessage{}
+		}
+	case ItemDelta:
+		if e.Encoding == "" {
+			e.Encoding = "utf8"
+		}
+		return json.Marshal(struct {
+			plain
+			ItemID  string `json:"itemId"`
+			Attempt int    `json:"attempt"`
+			Stream  string `json:"stream"`
+			Data    string `json:"data"`
+		}{plain(e), e.ItemID, e.Attempt, e.Stream, e.Data})
+	}
+	return json.Marshal(plain(e))
 }
 
 // Checkpoint describes an immutable picture of a workspace.
@@ -72,27 +99,28 @@ type Checkpoint struct {
 
 // EventDoc documents an event type for the generated contracts.
 type EventDoc struct {
-	Type    EventType
-	Fields  []string // JSON names of the fields it sets
-	Durable bool
-	Doc     string
+	Type     EventType
+	Fields   []string // JSON names of the fields it sets
+	Optional []string // those of Fields that may be absent
+	Durable  bool
+	Doc      string
 }
 
 // Events lists all events.
 func Events() []EventDoc {
 	return []EventDoc{
-		{SessionUpdated, []string{"session"}, true, "The session's description changed (title, model, settings)."},
-		{StateChanged, []string{"state"}, true, "The session's state changed; the reason says what is waited for."},
-		{TurnStarted, []string{"turnId"}, true, "A turn began."},
-		{TurnEnded, []string{"turnId", "status", "error", "message", "usage"}, true, "A turn ended."},
-		{ItemStarted, []string{"item"}, true, "An item began; deltas may follow."},
-		{ItemDelta, []string{"itemId", "attempt", "n", "stream", "data", "encoding"}, false, "A piece of an item while it is made. May be lost; item/completed is authoritative."},
-		{ItemEnded, []string{"item"}, true, "An item is complete; replaces whatever its deltas built."},
-		{ApprovalRequested, []string{"approval"}, true, "A tool call waits for an answer."},
-		{ApprovalResolved, []string{"approval"}, true, "An approval was answered or withdrawn."},
-		{QueueChanged, []string{"queued"}, true, "The queue of waiting requests changed."},
-		{CheckpointCreated, []string{"checkpoint"}, true, "A checkpoint of the workspace was taken."},
-		{UsageUpdated, []string{"usage"}, true, "The session's token counts changed."},
-		{BackendChanged, []string{"backend"}, true, "The session moved to another sandbox."},
+		{SessionUpdated, []string{"session"}, nil, true, "The session's description changed (title, model, settings)."},
+		{StateChanged, []string{"state"}, nil, true, "The session's state changed; the reason says what is waited for."},
+		{TurnStarted, []string{"turnId"}, nil, true, "A turn began."},
+		{TurnEnded, []string{"turnId", "status", "error", "message", "usage"}, []string{"error", "message"}, true, "A turn ended."},
+		{ItemStarted, []string{"item"}, nil, true, "An item began; deltas may follow."},
+		{ItemDelta, []string{"itemId", "attempt", "n", "stream", "data", "encoding"}, nil, false, "A piece of an item while it is made. May be lost; item/completed is authoritative."},
+		{ItemEnded, []string{"item"}, nil, true, "An item is complete; replaces whatever its deltas built."},
+		{ApprovalRequested, []string{"approval"}, nil, true, "A tool call waits for an answer."},
+		{ApprovalResolved, []string{"approval"}, nil, true, "An approval was answered or withdrawn."},
+		{QueueChanged, []string{"queued"}, nil, true, "The queue of waiting requests changed."},
+		{CheckpointCreated, []string{"checkpoint"}, nil, true, "A checkpoint of the workspace was taken."},
+		{UsageUpdated, []string{"usage"}, nil, true, "The session's token counts changed."},
+		{BackendChanged, []string{"backend"}, nil, true, "The session moved to another sandbox."},
 	}
 }

@@ -153,7 +153,7 @@ const (
 type Item struct {
 	ID     string     `json:"id"`
 	TurnID int        `json:"turnId"`
-	Seq    int64      `json:"seq"` // of its start
+	Seq    int64      `json:"seq"` // of the event that started it
 	Kind   ItemKind   `json:"kind"`
 	Status ItemStatus `json:"status"`
 	At     time.Time  `json:"at"`
@@ -168,6 +168,7 @@ type Item struct {
 	Attempt   int       `json:"attempt,omitempty"` // model output: the attempt that completed it
 
 	// Tool calls.
+
 	Tool       string       `json:"tool,omitempty"`
 	Arguments  string       `json:"arguments,omitempty"` // JSON text, at most 8 KiB of it
 	Cwd        string       `json:"cwd,omitempty"`       // relative to the workspace
