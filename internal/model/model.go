@@ -75,13 +75,16 @@ type Delta struct {
 	Kind   Kind
 	CallID string // tool calls, when known
 	Name   string // tool calls, when known
-	Data   string
+	// Data is text, a reasoning summary, or a piece of a call's arguments. The first Delta of a tool call may have none: it
+	// announces the call.
+	Data string
 }
 
 // Model answers requests. Implementations are safe for concurrent use and make no retries of their own.
 type Model interface {
 	// Respond calls the model, hands every piece to onDelta as it comes (never concurrently; onDelta must not block), and
-	// returns the whole. When it fails with an *Error, the Response holds what had arrived.
+	// returns the whole. Every error is an *Error; the Response then holds what had arrived, without tool calls that were not
+	// whole: those must not be run.
 	Respond(ctx context.Context, req Request, onDelta func(Delta)) (Response, error)
 }
 
@@ -122,7 +125,9 @@ type Error struct {
 	Status     int           // HTTP status, 0 if none
 	RetryAfter time.Duration // as the provider asked, 0 if it did not
 	Retryable  bool
-	Err        error
+	Err        error // free of secrets too, however deep it is unwrapped
+
+	code, param string // as the provider gave them, for adapting to servers that refuse an option
 }
 
 // Error implements error.
