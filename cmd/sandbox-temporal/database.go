@@ -14,7 +14,8 @@ import (
 
 	"go.temporal.io/server/common/config"
 	sqliteplugin "go.temporal.io/server/common/persistence/sql/sqlplugin/sqlite"
-	_ "modernc.org/sqlite" // the driver the server also uses
+	"modernc.org/sqlite" // the driver the server also uses
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 const (
@@ -67,7 +68,7 @@ func prepareDatabase(ctx context.Context, st stateDir, unclean bool, log *slog.L
 		err = prepareSchema(ctx, db, st.path("temporal.db"), log)
 	}
 	if err = errors.Join(err, db.Close()); err != nil {
-		return fmt.Errorf("preparing the database %s: %w", st.path("temporal.db"), err)
+		return fmt.Errorf("preparing the database %s: %w", st.path("temporal.db"), refuseDamage(err))
 	}
 	if err := ensureNamespace(ctx, sqlConfig(st)); err != nil {
 		return fmt.Errorf("preparing namespace %s: %w", namespaceName, err)
@@ -117,10 +118,25 @@ func quickCheck(ctx context.Context, db *sql.DB, log *slog.Logger) error {
 	case err != nil:
 		return fmt.Errorf("checking the database after an unclean stop: %w", err)
 	case finding != "ok":
-		return fmt.Errorf("%w: the database is damaged (%s); keep it for analysis and put a backup in its place",
-			errRefused, strings.TrimSpace(finding))
+		return damagedError(strings.TrimSpace(finding))
 	}
 	return nil
+}
+
+func damagedError(finding string) error {
+	return fmt.Errorf("%w: the database is damaged (%s); keep it for analysis and put a backup in its place", errRefused, finding)
+}
+
+// refuseDamage tells damage that SQLite met on its way from errors that may pass.
+func refuseDamage(err error) error {
+	var e *sqlite.Error
+	if errors.As(err, &e) && !errors.Is(err, errRefused) {
+		switch e.Code() & 0xff { // the rest of the code is detail
+		case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+			return damagedError(e.Error())
+		}
+	}
+	return err
 }
 
 func pragmaInt(ctx context.Context, db *sql.DB, name string) (n int64, err error) {

@@ -116,9 +116,10 @@ func parseFlags(args []string, w io.Writer) (options, error) {
 
 // run owns the state directory from lock to clean stop.
 func run(ctx context.Context, o options, out, logs io.Writer) error {
-	var level slog.LevelVar
-	level.Set(o.logLevel)
-	log := slog.New(slog.NewTextHandler(logs, &slog.HandlerOptions{Level: &level}))
+	log := slog.New(slog.NewTextHandler(logs, &slog.HandlerOptions{Level: o.logLevel}))
+	var serverLevel slog.LevelVar
+	serverLevel.Set(o.logLevel)
+	serverLog := slog.New(slog.NewTextHandler(logs, &slog.HandlerOptions{Level: &serverLevel}))
 	st, err := openState(o.stateDir)
 	if err != nil {
 		return err
@@ -137,7 +138,7 @@ func run(ctx context.Context, o options, out, logs io.Writer) error {
 	if err != nil {
 		return err
 	}
-	srv, err := startServer(ctx, st, certs, log)
+	srv, err := startServer(ctx, st, certs, serverLog)
 	if err != nil {
 		return err
 	}
@@ -158,7 +159,7 @@ func run(ctx context.Context, o options, out, logs io.Writer) error {
 
 	<-ctx.Done()
 	if o.logLevel >= slog.LevelWarn {
-		level.Set(slog.LevelError) // services that stop one after the other complain about each other
+		serverLevel.Set(slog.LevelError + 1) // services that stop one after the other complain about each other
 	}
 	// Whoever reads the state file from here on must see that nobody serves.
 	ready.PID, ready.UIURL = 0, ""

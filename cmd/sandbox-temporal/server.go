@@ -38,7 +38,7 @@ var dynamicSettings = dynamicconfig.StaticClient{
 	dynamicconfig.EnableCancelActivityWorkerCommand.Key(): true,
 	dynamicconfig.WorkerCommandsEnabled.Key():             true,
 	// One user: small caches, and one partition per task queue, so that a task always meets its poller directly.
-	dynamicconfig.HistoryCacheHostLevelMaxSize.Key():       1024,
+	dynamicconfig.HistoryCacheHostLevelMaxSize.Key():        1024,
 	dynamicconfig.MatchingNumTaskqueueReadPartitions.Key():  1,
 	dynamicconfig.MatchingNumTaskqueueWritePartitions.Key(): 1,
 	// Every open editor lists sessions.

@@ -1,0 +1,46 @@
+// This file exists to answer "does Temporal work, and does anybody work for it" before a user has to wonder.
+package temporal
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+)
+
+// Health asks the frontend whether it serves, within ctx. An error that matches ErrUnavailable means no answer.
+func Health(ctx context.Context, c client.Client) error {
+	if _, err := c.CheckHealth(ctx, &client.CheckHealthRequest{}); err != nil {
+		return fmt.Errorf("checking Temporal's health: %w", classify(err))
+	}
+	return nil
+}
+
+// Pollers counts the workers that polled taskQueue for workflows or activities and says when one last did. The
+// server remembers a poller for up to five minutes after it is gone, so zero is certain and more than zero is not.
+func Pollers(ctx context.Context, c client.Client, taskQueue string) (n int, last time.Time, err error) {
+	seen := make(map[string]struct{})
+	for _, kind := range []enumspb.TaskQueueType{enumspb.TASK_QUEUE_TYPE_WORKFLOW, enumspb.TASK_QUEUE_TYPE_ACTIVITY} {
+		resp, err := c.DescribeTaskQueue(ctx, taskQueue, kind)
+		if err != nil {
+			return 0, time.Time{}, fmt.Errorf("asking who polls task queue %s: %w", taskQueue, classify(err))
+		}
+		for _, p := range resp.GetPollers() {
+			seen[p.GetIdentity()] = struct{}{}
+			if at := p.GetLastAccessTime().AsTime(); at.After(last) {
+				last = at
+			}
+		}
+	}
+	return len(seen), last, nil
+}
+
+// classify lets errors.Is(err, ErrUnavailable) find a server that did not answer.
+func classify(err error) error {
+	if IsUnavailable(err) {
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return err
+}
