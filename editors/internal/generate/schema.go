@@ -70,8 +70,12 @@ func Schema(m *Model) ([]byte, error) {
 	var commands object
 	for _, c := range m.Commands {
 		commands = append(commands, member{c.Name, object{
-			{"description", c.Doc}, {"kind", string(c.Kind)}, {"method", c.Method()}, {"command", editors.CommandPrefix + c.Name},
-			{"params", ref(c.Params.Name())}, {"result", ref(c.Result.Name())},
+			{"description", c.Doc},
+			{"kind", string(c.Kind)},
+			{"method", c.Method()},
+			{"command", editors.CommandPrefix + c.Name},
+			{"params", ref(c.Params.Name())},
+			{"result", ref(c.Result.Name())},
 		}})
 	}
 	var b bytes.Buffer

@@ -1,0 +1,41 @@
+# This file gives scripts named, timed steps and a summary at the end. Source it.
+
+steps_names=()
+steps_results=()
+steps_failed=0
+
+# step NAME COMMAND... runs a command under a heading, shows its output as it comes, and remembers how it ended.
+step() {
+  local name=$1 start=$SECONDS status=0
+  shift
+  printf '\n==> %s\n' "$name"
+  "$@" || status=$?
+  steps_names+=("$name")
+  if [ "$status" -eq 0 ]; then
+    steps_results+=("ok      $((SECONDS - start))s")
+  else
+    steps_results+=("FAILED  $((SECONDS - start))s (exit status $status)")
+    steps_failed=1
+  fi
+  return "$status"
+}
+
+# summary prints how every step ended; its status is 1 when one failed.
+summary() {
+  local i
+  printf '\n'
+  for i in "${!steps_names[@]}"; do
+    printf '%-44s %s\n' "${steps_names[$i]}" "${steps_results[$i]}"
+  done
+  printf '%-44s %ss\n' total "$SECONDS"
+  return "$steps_failed"
+}
+
+# say tells what happens now.
+say() { printf '\033[1m%s\033[0m\n' "$*"; }
+
+# die tells why nothing more can be done.
+die() {
+  printf '%s: %s\n' "${0##*/}" "$*" >&2
+  exit 1
+}
