@@ -238,3 +238,14 @@ type SealInput struct {
 type DestroyInput struct {
 	Sandbox
 }
+
+// HeartbeatTail is the heartbeat detail of a running model or tool call: the end of what it has produced so far. An editor
+// that has no feed reads it from Temporal's description of the workflow.
+type HeartbeatTail struct {
+	ItemID  string `json:"itemId"`
+	Seq     int64  `json:"seq"` // of the item's start
+	Attempt int    `json:"attempt"`
+	Stream  string `json:"stream"`
+	Offset  int64  `json:"offset"` // of Tail's first byte in the stream
+	Tail    string `json:"tail"`
+}

@@ -47,13 +47,13 @@ func (w *Workflows) Agent(ctx workflow.Context, in Input) error {
 	if s.Schema != stateSchema {
 		return temporal.NewNonRetryableApplicationError(fmt.Sprintf("this worker understands session state %d, not %d", stateSchema, s.Schema), ErrTypeInvalid, nil)
 	}
+	if s.Seq == 0 {
+		s.sessionUpdated(ctx)
+	}
 	if err := s.register(ctx); err != nil {
 		return fmt.Errorf("register handlers: %w", err)
 	}
 	s.list(ctx)
-	if s.Seq == 0 {
-		s.sessionUpdated(ctx)
-	}
 	for {
 		switch err := s.next(ctx); {
 		case errors.Is(err, errRoll):

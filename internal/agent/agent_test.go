@@ -1,0 +1,508 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"sandboxagent/editors"
+)
+
+// harness runs one session's workflow in virtual time with scripted activities.
+type harness struct {
+	*testing.T
+	env    *testsuite.TestWorkflowEnvironment
+	model  func(ModelStepInput) (ModelStepResult, error)
+	tool   func(context.Context, RunToolInput) (RunToolResult, error)
+	steps  []ModelStepInput
+	tools  []RunToolInput
+	sealed []SealInput
+	killed int
+	rung   int64
+}
+
+func newHarness(t *testing.T) *harness {
+	var suite testsuite.WorkflowTestSuite
+	h := &harness{T: t, env: suite.NewTestWorkflowEnvironment()}
+	h.model = func(ModelStepInput) (ModelStepResult, error) { return says("done"), nil }
+	h.tool = func(context.Context, RunToolInput) (RunToolResult, error) {
+		return RunToolResult{Status: editors.ItemCompleted, ModelRef: "sha256:result"}, nil
+	}
+	w := &Workflows{Ring: func(_ string, seq int64) { h.rung = seq }}
+	h.env.RegisterWorkflowWithOptions(w.Agent, workflow.RegisterOptions{Name: WorkflowName})
+	register := func(name string, f any) {
+		h.env.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name})
+	}
+	register(ActivityModelStep, func(_ context.Context, in ModelStepInput) (ModelStepResult, error) {
+		h.steps = append(h.steps, in)
+		return h.model(in)
+	})
+	register(ActivityRunTool, func(ctx context.Context, in RunToolInput) (RunToolResult, error) {
+		h.tools = append(h.tools, in)
+		return h.tool(ctx, in)
+	})
+	register(ActivitySeal, func(_ context.Context, in SealInput) (string, error) {
+		h.sealed = append(h.sealed, in)
+		return fmt.Sprintf("sha256:segment%d", len(h.sealed)), nil
+	})
+	register(ActivityDestroySandbox, func(context.Context, DestroyInput) error { h.killed++; return nil })
+	h.env.OnSignalExternalWorkflow("default-test-namespace", "session-manager/me", "", ManagerSignalClosed, "s1").Return(nil).Maybe()
+	h.env.OnSignalExternalWorkflow("default-test-namespace", "session-manager/me", "", ManagerSignalChanged, mockAny).Return(nil).Maybe()
+	return h
+}
+
+func says(text string) ModelStepResult {
+	return ModelStepResult{Head: "sha256:head", Message: Text{Inline: text, Bytes: int64(len(text))}, Usage: editors.Usage{InputTokens: 10, OutputTokens: 5}}
+}
+
+func calls(requests ...CallRequest) ModelStepResult {
+	r := says("")
+	r.Calls = requests
+	return r
+}
+
+func run(id, command string) CallRequest {
+	return CallRequest{CallID: id, Tool: "exec_command", Arguments: fmt.Sprintf(`{"command":%q}`, command), Subject: command}
+}
+
+func reads(id string) CallRequest {
+	return CallRequest{CallID: id, Tool: "read_file", Arguments: `{"path":"a"}`, Subject: "a"}
+}
+
+func testSession(mode editors.ApprovalMode) Input {
+	return Input{State: NewState("me", "/w", false, editors.Session{
+		ID: "s1", Title: "Session s1", TitleSource: editors.TitleDefault, Model: "demo", ApprovalMode: mode,
+		HostID: "h1", Backend: editors.Backend{Kind: editors.Local},
+	})}
+}
+
+// at runs f at a virtual time.
+func (h *harness) at(d time.Duration, f func()) { h.env.RegisterDelayedCallback(f, d) }
+
+// reply is what an update came to.
+type reply struct {
+	rejected error
+	value    any
+	err      error
+}
+
+func (h *harness) update(name string, arg any) *reply {
+	r := &reply{}
+	h.env.UpdateWorkflow(name, "", &testsuite.TestUpdateCallback{
+		OnReject:   func(err error) { r.rejected = err },
+		OnAccept:   func() {},
+		OnComplete: func(v any, err error) { r.value, r.err = v, err },
+	}, arg)
+	return r
+}
+
+func (h *harness) ask(id, text string) *reply {
+	return h.update(UpdateAsk, AskInput{RequestID: id, Text: text})
+}
+
+func (h *harness) view(after *int64) View {
+	v, err := h.env.QueryWorkflow(QueryView, ViewRequest{AfterSeq: after})
+	require.NoError(h, err)
+	var out View
+	require.NoError(h, v.Get(&out))
+	return out
+}
+
+// finish destroys the session at d, runs the workflow to its end and returns all events.
+func (h *harness) finish(d time.Duration, in Input) []editors.EventMessage {
+	var events []editors.EventMessage
+	h.at(d, func() {
+		zero := int64(0)
+		events = h.all(zero)
+		h.update(UpdateDestroy, editors.SessionParams{SessionID: "s1"})
+	})
+	h.env.ExecuteWorkflow(WorkflowName, in)
+	require.True(h, h.env.IsWorkflowCompleted())
+	require.NoError(h, h.env.GetWorkflowError())
+	require.Equal(h, 1, h.killed, "the sandbox is removed once")
+	for i, e := range events {
+		require.EqualValues(h, i+1, e.Seq, "seq has no gap")
+	}
+	return events
+}
+
+// all reads the events after seq, page by page.
+func (h *harness) all(after int64) []editors.EventMessage {
+	var out []editors.EventMessage
+	for {
+		v := h.view(&after)
+		out = append(out, v.Events...)
+		if !v.More {
+			return out
+		}
+		after = v.Events[len(v.Events)-1].Seq
+	}
+}
+
+func ofType(events []editors.EventMessage, t editors.EventType) []editors.Event {
+	var out []editors.Event
+	for _, e := range events {
+		if e.Event.Type == t {
+			out = append(out, e.Event)
+		}
+	}
+	return out
+}
+
+func endsOf(events []editors.EventMessage) []string {
+	var out []string
+	for _, e := range ofType(events, editors.TurnEnded) {
+		out = append(out, fmt.Sprintf("%d %s", e.TurnID, e.Status))
+	}
+	return out
+}
+
+func itemsOf(events []editors.EventMessage, kind editors.ItemKind) []editors.Item {
+	var out []editors.Item
+	for _, e := range ofType(events, editors.ItemEnded) {
+		if e.Item.Kind == kind {
+			out = append(out, *e.Item)
+		}
+	}
+	return out
+}
+
+func TestAskRunsATurnWithToolsAndAnswers(t *testing.T) {
+	h := newHarness(t)
+	h.model = func(in ModelStepInput) (ModelStepResult, error) {
+		if len(h.steps) == 1 {
+			return calls(reads("c1"), run("c2", "ls")), nil
+		}
+		return says("two files"), nil
+	}
+	var r *reply
+	h.at(0, func() { r = h.ask("r1", "what is here?\nplease") })
+	events := h.finish(time.Minute, testSession(editors.ApprovalNever))
+
+	require.Equal(t, editors.AskResult{SessionID: "s1", TurnID: 1, ItemID: "i1", Seq: r.value.(editors.AskResult).Seq}, r.value)
+	require.Equal(t, []string{"1 completed"}, endsOf(events))
+	require.Equal(t, "what is here?", ofType(events, editors.SessionUpdated)[1].Session.Title, "named after its first request")
+	require.Len(t, h.steps, 2)
+	require.Equal(t, []Pending{{Kind: "user", Text: "what is here?\nplease"}}, h.steps[0].Pending)
+	require.Equal(t, []Pending{{Kind: "toolResult", CallID: "c1", Ref: "sha256:result"}, {Kind: "toolResult", CallID: "c2", Ref: "sha256:result"}}, h.steps[1].Pending)
+	require.Equal(t, "sha256:head", h.steps[1].Head)
+	messages := itemsOf(events, editors.AgentMessage)
+	require.Equal(t, "two files", messages[len(messages)-1].Text)
+	require.Equal(t, h.env.Now().IsZero(), false)
+	require.Positive(t, h.rung)
+}
+
+func TestARepeatedAskChangesNothing(t *testing.T) {
+	h := newHarness(t)
+	var first, second *reply
+	h.at(0, func() { first = h.ask("same", "hello") })
+	h.at(time.Second, func() { second = h.ask("same", "hello") })
+	events := h.finish(time.Minute, testSession(editors.ApprovalAsk))
+	require.Equal(t, first.value, second.value)
+	require.Len(t, itemsOf(events, editors.UserMessage), 1)
+	require.Equal(t, []string{"1 completed"}, endsOf(events))
+}
+
+func TestAsksQueueBehindTheRunningTurn(t *testing.T) {
+	h := newHarness(t)
+	var second, third, removed *reply
+	h.tool = h.slow(func() {
+		second, third = h.ask("r2", "two"), h.ask("r3", "three")
+		removed = h.update(UpdateQueue, editors.QueueParams{Op: "remove", ItemID: "i4"})
+	})
+	h.model = func(in ModelStepInput) (ModelStepResult, error) {
+		if len(h.steps) == 1 {
+			return calls(run("c1", "sleep 60")), nil
+		}
+		return says("ok"), nil
+	}
+	h.at(0, func() { h.ask("r1", "one") })
+	events := h.finish(time.Hour, testSession(editors.ApprovalNever))
+	require.True(t, second.value.(editors.AskResult).Queued)
+	require.Equal(t, 2, second.value.(editors.AskResult).TurnID)
+	require.Equal(t, 3, third.value.(editors.AskResult).TurnID)
+	require.Len(t, removed.value.(editors.QueueResult).Queued, 1)
+	require.Equal(t, []string{"1 completed", "3 completed"}, endsOf(events), "a removed request's turn never starts; ids stay what was answered")
+}
+
+// slow is a tool during whose first run something happens, and which takes a while unless it is cancelled. Virtual time
+// stands still meanwhile.
+func (h *harness) slow(during func()) func(context.Context, RunToolInput) (RunToolResult, error) {
+	first := true
+	return func(ctx context.Context, _ RunToolInput) (RunToolResult, error) {
+		if first {
+			first = false
+			during()
+		}
+		if pause(ctx) != nil {
+			return RunToolResult{Status: editors.ItemInterrupted, ModelRef: "sha256:partial"}, nil
+		}
+		return RunToolResult{Status: editors.ItemCompleted, ModelRef: "sha256:slow"}, nil
+	}
+}
+
+func TestSteerJoinsTheRunningTurnAtItsNextModelCall(t *testing.T) {
+	h := newHarness(t)
+	h.model = func(in ModelStepInput) (ModelStepResult, error) {
+		if len(h.steps) == 1 {
+			return ModelStepResult{Failure: &ModelFailure{Kind: "rateLimited", Message: "Too many requests.", Retryable: true, RetryAfter: 20 * time.Second}}, nil
+		}
+		return says("ok"), nil
+	}
+	var wrong, steer *reply
+	h.at(0, func() { h.ask("r1", "one") })
+	h.at(time.Second, func() {
+		wrong = h.update(UpdateSteer, AskInput{RequestID: "x", Text: "left", ExpectedTurnID: 7})
+		steer = h.update(UpdateSteer, AskInput{RequestID: "s", Text: "left", ExpectedTurnID: 1})
+	})
+	events := h.finish(time.Hour, testSession(editors.ApprovalNever))
+	require.ErrorContains(t, wrong.rejected, "turn 1 is")
+	require.NotEmpty(t, steer.value.(editors.SteerResult).ItemID)
+	require.Len(t, h.steps, 3, "the steered message makes one more model call")
+	require.Equal(t, []Pending{{Kind: "user", Text: "left"}}, h.steps[2].Pending)
+	require.Equal(t, []string{"1 completed"}, endsOf(events))
+}
+
+func TestModelFailuresAreRetriedWithAReason(t *testing.T) {
+	h := newHarness(t)
+	h.model = func(in ModelStepInput) (ModelStepResult, error) {
+		require.Equal(t, len(h.steps), in.Attempt)
+		if in.Attempt < 3 {
+			return ModelStepResult{Failure: &ModelFailure{Kind: "overloaded", Message: "The server answered 500.", Remedy: "Wait.", Retryable: true}}, nil
+		}
+		return says("at last"), nil
+	}
+	h.at(0, func() { h.ask("r1", "one") })
+	events := h.finish(time.Hour, testSession(editors.ApprovalNever))
+	require.Equal(t, []string{"1 completed"}, endsOf(events))
+	var reasons []string
+	for _, e := range ofType(events, editors.StateChanged) {
+		reasons = append(reasons, e.State.Reason)
+	}
+	require.Contains(t, strings.Join(reasons, "|"), "retry 2 of 5 in 1s: The server answered 500.")
+	require.Contains(t, strings.Join(reasons, "|"), "retry 3 of 5 in 2s")
+	messages := itemsOf(events, editors.AgentMessage)
+	require.Equal(t, "at last", messages[0].Text)
+	require.Equal(t, 3, messages[0].Attempt)
+}
+
+func TestAFinalModelFailureEndsTheTurnAndKeepsTheRequest(t *testing.T) {
+	h := newHarness(t)
+	h.model = func(ModelStepInput) (ModelStepResult, error) {
+		if len(h.steps) == 1 {
+			return ModelStepResult{Failure: &ModelFailure{Kind: "noKey", Message: "There is no key.", Remedy: "Set OPENAI_API_KEY."}}, nil
+		}
+		return says("ok"), nil
+	}
+	h.at(0, func() { h.ask("r1", "one") })
+	h.at(time.Minute, func() {
+		require.Equal(t, editors.StatusFailed, h.view(nil).Session.State.Status)
+		require.Equal(t, "Set OPENAI_API_KEY.", h.view(nil).Session.State.Remedy)
+		h.ask("r2", "two")
+	})
+	events := h.finish(time.Hour, testSession(editors.ApprovalNever))
+	require.Equal(t, []string{"1 failed", "2 completed"}, endsOf(events))
+	require.Equal(t, []Pending{{Kind: "user", Text: "one"}, {Kind: "user", Text: "two"}}, h.steps[1].Pending, "the first request is not forgotten")
+}
+
+func TestALostWorkerIsAskedAgainUnderTheSameEffectID(t *testing.T) {
+	h := newHarness(t)
+	h.model = func(in ModelStepInput) (ModelStepResult, error) {
+		switch len(h.steps) {
+		case 1:
+			return ModelStepResult{}, temporal.NewNonRetryableApplicationError("stopped", ErrTypeWorkerStopped, nil)
+		case 2:
+			return calls(run("c1", "make")), nil
+		}
+		return says("ok"), nil
+	}
+	h.tool = func(_ context.Context, in RunToolInput) (RunToolResult, error) {
+		if in.Attempt == 1 {
+			return RunToolResult{}, temporal.NewNonRetryableApplicationError("stopped", ErrTypeWorkerStopped, nil)
+		}
+		return RunToolResult{Status: editors.ItemCompleted, ModelRef: "sha256:r"}, nil
+	}
+	h.at(0, func() { h.ask("r1", "build") })
+	events := h.finish(time.Hour, testSession(editors.ApprovalNever))
+	require.Equal(t, []string{"1 completed"}, endsOf(events))
+	require.Len(t, h.tools, 2)
+	require.Equal(t, h.tools[0].EffectID, h.tools[1].EffectID)
+	require.Equal(t, 2, h.tools[1].Attempt)
+	require.Len(t, itemsOf(events, editors.ToolCall), 1)
+}
+
+func TestInterruptEndsACommandAndKeepsWhatItDid(t *testing.T) {
+	h := newHarness(t)
+	h.model = func(in ModelStepInput) (ModelStepResult, error) {
+		if len(h.steps) == 1 {
+			return calls(run("c1", "sleep 600"), run("c2", "date")), nil
+		}
+		return says("ok"), nil
+	}
+	var interrupted, late *reply
+	h.tool = h.slow(func() { interrupted = h.update(UpdateInterrupt, editors.InterruptParams{TurnID: 1}) })
+	h.at(0, func() { h.ask("r1", "wait") })
+	h.at(time.Minute, func() {
+		late = h.update(UpdateInterrupt, editors.InterruptParams{TurnID: 1})
+		h.ask("r2", "go on")
+	})
+	events := h.finish(2*time.Hour, testSession(editors.ApprovalNever))
+	require.Equal(t, []string{"1 interrupted", "2 completed"}, endsOf(events))
+	require.Equal(t, editors.TurnInterrupted, interrupted.value.(editors.InterruptResult).Status)
+	require.ErrorContains(t, late.rejected, "Turn 1 is not running")
+	require.Len(t, h.tools, 1, "the second call never ran")
+	pending := h.steps[1].Pending
+	require.Len(t, pending, 3, "every call has a result, so the conversation stays valid")
+	require.Equal(t, "c1", pending[0].CallID)
+	require.Contains(t, pending[1].Text, "interrupted the turn before this call ran")
+	require.Equal(t, "go on", pending[2].Text)
+}
+
+func TestApprovals(t *testing.T) {
+	h := newHarness(t)
+	h.model = func(in ModelStepInput) (ModelStepResult, error) {
+		switch len(h.steps) {
+		case 1:
+			return calls(run("c1", "make"), run("c2", "rm -rf /"), reads("c3")), nil
+		case 2:
+			return calls(run("c4", "make")), nil
+		}
+		return says("ok"), nil
+	}
+	var first, second, unknown *reply
+	h.at(0, func() { h.ask("r1", "build") })
+	h.at(48*time.Hour, func() {
+		v := h.view(nil)
+		require.Len(t, v.Approvals, 2, "pending approvals are in every snapshot")
+		require.Equal(t, editors.StatusWaitingApproval, v.Session.State.Status)
+		require.Contains(t, v.Session.State.Reason, "make")
+		first = h.update(UpdateAnswer, editors.AnswerApprovalParams{ApprovalID: "a1", Decision: editors.DecisionAllowAlways, By: "vscode"})
+		second = h.update(UpdateAnswer, editors.AnswerApprovalParams{ApprovalID: "a1", Decision: editors.DecisionDeny, By: "nvim"})
+		unknown = h.update(UpdateAnswer, editors.AnswerApprovalParams{ApprovalID: "a9", Decision: editors.DecisionDeny, By: "nvim"})
+		h.update(UpdateAnswer, editors.AnswerApprovalParams{ApprovalID: "a2", Decision: editors.DecisionDeny, Feedback: "are you mad?", By: "nvim"})
+	})
+	events := h.finish(72*time.Hour, testSession(editors.ApprovalAsk))
+	require.False(t, first.value.(editors.AnswerApprovalResult).Already)
+	require.Equal(t, "vscode", second.value.(editors.AnswerApprovalResult).DecidedBy, "the first answer wins")
+	require.True(t, second.value.(editors.AnswerApprovalResult).Already)
+	require.ErrorContains(t, unknown.rejected, "no approval a9")
+	require.Len(t, ofType(events, editors.ApprovalRequested), 2, "the same command is not asked about again")
+	require.Len(t, ofType(events, editors.ApprovalResolved), 2)
+	require.Len(t, h.tools, 3)
+	require.Contains(t, h.steps[1].Pending[1].Text, "are you mad?")
+	require.Equal(t, []string{"1 completed"}, endsOf(events))
+}
+
+func TestApprovalsAreWithdrawnWhenTheTurnEnds(t *testing.T) {
+	h := newHarness(t)
+	h.model = func(ModelStepInput) (ModelStepResult, error) { return calls(run("c1", "make")), nil }
+	h.at(0, func() { h.ask("r1", "build") })
+	h.at(time.Second, func() { h.update(UpdateInterrupt, editors.InterruptParams{TurnID: 1}) })
+	events := h.finish(time.Hour, testSession(editors.ApprovalAsk))
+	resolved := ofType(events, editors.ApprovalResolved)
+	require.Len(t, resolved, 1)
+	require.Equal(t, editors.DecisionWithdrawn, resolved[0].Approval.Decision)
+	require.Empty(t, h.tools)
+	require.Equal(t, []string{"1 interrupted"}, endsOf(events))
+}
+
+func TestReadOnlySessionsRefuseToWrite(t *testing.T) {
+	h := newHarness(t)
+	h.model = func(ModelStepInput) (ModelStepResult, error) {
+		if len(h.steps) == 1 {
+			return calls(run("c1", "make"), reads("c2")), nil
+		}
+		return says("ok"), nil
+	}
+	h.at(0, func() { h.ask("r1", "build") })
+	events := h.finish(time.Hour, testSession(editors.ApprovalReadOnly))
+	require.Empty(t, ofType(events, editors.ApprovalRequested))
+	require.Len(t, h.tools, 1)
+	require.Equal(t, editors.ItemDenied, itemsOf(events, editors.ToolCall)[0].Status)
+}
+
+func TestTitlesOfUsersAreKept(t *testing.T) {
+	h := newHarness(t)
+	h.at(0, func() { h.env.SignalWorkflow(SignalRename, RenameSignal{RequestID: "n1", Title: "  My\nwork  "}) })
+	h.at(time.Second, func() { h.ask("r1", "something else") })
+	h.at(time.Minute, func() {
+		require.Equal(t, "My work", h.view(nil).Session.Title)
+		require.Equal(t, editors.TitleUser, h.view(nil).Session.TitleSource)
+	})
+	h.finish(time.Hour, testSession(editors.ApprovalAsk))
+}
+
+func TestPauseCountsWhenTheTurnHasEnded(t *testing.T) {
+	h := newHarness(t)
+	h.tool = h.slow(func() { h.update(UpdatePause, editors.SessionParams{}) })
+	h.model = func(ModelStepInput) (ModelStepResult, error) {
+		if len(h.steps) == 1 {
+			return calls(run("c1", "sleep 60")), nil
+		}
+		return says("ok"), nil
+	}
+	h.at(0, func() { h.ask("r1", "one") })
+	h.at(10*time.Minute, func() { require.Equal(t, editors.StatusPaused, h.view(nil).Session.State.Status) })
+	events := h.finish(time.Hour, testSession(editors.ApprovalNever))
+	require.Equal(t, []string{"1 completed"}, endsOf(events))
+}
+
+func TestBadRequestsAreRefusedAndLeaveNoTrace(t *testing.T) {
+	h := newHarness(t)
+	var empty, mode, op, gone *reply
+	h.at(0, func() {
+		empty = h.ask("r1", "  \n ")
+		mode = h.update(UpdateConfigure, editors.ConfigureParams{ApprovalMode: "sometimes"})
+		op = h.update(UpdateQueue, editors.QueueParams{Op: "explode"})
+		gone = h.update(UpdateQueue, editors.QueueParams{Op: "remove", ItemID: "i99"})
+	})
+	events := h.finish(time.Hour, testSession(editors.ApprovalAsk))
+	require.ErrorContains(t, empty.rejected, "empty")
+	require.ErrorContains(t, mode.rejected, "ask, auto, never or readOnly")
+	require.ErrorContains(t, op.rejected, "list, remove or edit")
+	require.ErrorContains(t, gone.rejected, "does not wait")
+	require.Len(t, events, 1, "only the session's beginning")
+}
+
+func TestOldItemsAreSealedInOrder(t *testing.T) {
+	h := newHarness(t)
+	h.at(0, func() {
+		for i := range 20 {
+			h.ask(fmt.Sprint("r", i), strings.Repeat("x", 6000))
+		}
+	})
+	h.finish(time.Hour, testSession(editors.ApprovalNever))
+	require.NotEmpty(t, h.sealed)
+	last := ""
+	for i, s := range h.sealed {
+		require.Equal(t, last, s.Segment.Prev)
+		last = fmt.Sprintf("sha256:segment%d", i+1)
+		require.LessOrEqual(t, size(s), 64<<10, "one activity's argument stays small")
+	}
+	require.Equal(t, "i1", h.sealed[0].Segment.Items[0].ID)
+}
+
+func TestEventsCanBeReadOnFromAnySeq(t *testing.T) {
+	h := newHarness(t)
+	h.at(0, func() { h.ask("r1", "one") })
+	h.at(time.Minute, func() {
+		all := h.view(nil)
+		require.True(t, all.Snapshot)
+		for after := int64(0); after <= all.Seq; after++ {
+			v := h.view(&after)
+			require.False(t, v.Snapshot)
+			require.Len(t, v.Events, int(all.Seq-after))
+		}
+		future := all.Seq + 1
+		require.True(t, h.view(&future).Snapshot, "a cursor from the future gets a snapshot")
+	})
+	h.finish(time.Hour, testSession(editors.ApprovalNever))
+}
