@@ -1,0 +1,149 @@
+// This file keeps the text of the documents that are open in the editor, saved or not.
+
+package lsp
+
+import (
+	"hash/maphash"
+	"slices"
+	"sync"
+
+	"sandboxagent/editors"
+)
+
+// documentsBytes bounds the text of all open documents together.
+const documentsBytes = 64 << 20
+
+// document is one open document.
+type document struct {
+	URI        string
+	LanguageID string
+	Version    int
+	Text       string
+
+	saved   uint64 // hash of the text when it was opened or saved
+	touched int    // orders documents by their last change
+}
+
+// change is one edit of a document; without a range its text replaces everything.
+type change struct {
+	Range *editors.Range `json:"range"`
+	Text  string         `json:"text"`
+}
+
+// documents is the set of open documents. The zero value is not ready; use newDocuments.
+type documents struct {
+	mu    sync.Mutex
+	seed  maphash.Seed
+	open  map[string]*document
+	bytes int
+	most  int
+	clock int
+}
+
+func newDocuments(most int) *documents {
+	return &documents{seed: maphash.MakeSeed(), open: make(map[string]*document), most: most}
+}
+
+// Open adds a document, replacing one of the same URI.
+func (d *documents) Open(uri, languageID string, version int, text string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.remove(uri)
+	doc := &document{URI: uri, LanguageID: languageID, Version: version, Text: text, saved: d.hash(text)}
+	d.open[uri] = doc
+	d.bytes += len(text)
+	d.touch(doc)
+}
+
+// Change applies edits in order. It reports whether the document is open.
+func (d *documents) Change(uri string, version int, changes []change) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	doc := d.open[uri]
+	if doc == nil {
+		return false
+	}
+	text := doc.Text
+	for _, c := range changes {
+		if c.Range == nil {
+			text = c.Text
+			continue
+		}
+		text = splice(text, *c.Range, c.Text)
+	}
+	d.bytes += len(text) - len(doc.Text)
+	doc.Text, doc.Version = text, version
+	d.touch(doc)
+	return true
+}
+
+// Save marks a document as saved, with the text that was saved if the client tells it.
+func (d *documents) Save(uri string, text *string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	doc := d.open[uri]
+	if doc == nil {
+		return
+	}
+	if text != nil {
+		d.bytes += len(*text) - len(doc.Text)
+		doc.Text = *text
+	}
+	doc.saved = d.hash(doc.Text)
+	d.touch(doc)
+}
+
+// Close forgets a document.
+func (d *documents) Close(uri string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.remove(uri)
+}
+
+// Get returns a copy of a document.
+func (d *documents) Get(uri string) (document, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if doc := d.open[uri]; doc != nil {
+		return *doc, true
+	}
+	return document{}, false
+}
+
+// Unsaved returns the documents whose text differs from what was last opened or saved, latest change first.
+func (d *documents) Unsaved() []document {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var unsaved []document
+	for _, doc := range d.open {
+		if d.hash(doc.Text) != doc.saved {
+			unsaved = append(unsaved, *doc)
+		}
+	}
+	slices.SortFunc(unsaved, func(a, b document) int { return b.touched - a.touched })
+	return unsaved
+}
+
+func (d *documents) hash(text string) uint64 { return maphash.String(d.seed, text) }
+
+func (d *documents) remove(uri string) {
+	if doc := d.open[uri]; doc != nil {
+		d.bytes -= len(doc.Text)
+		delete(d.open, uri)
+	}
+}
+
+// touch notes a change and, when there is too much text, forgets the documents that have rested longest.
+func (d *documents) touch(doc *document) {
+	d.clock++
+	doc.touched = d.clock
+	for d.bytes > d.most {
+		oldest := doc
+		for _, other := range d.open {
+			if other.touched < oldest.touched {
+				oldest = other
+			}
+		}
+		d.remove(oldest.URI)
+	}
+}
