@@ -17,7 +17,6 @@ import (
 const (
 	staleAfter  = time.Hour   // a temporary file of that age belongs to a writer that died
 	syncedAfter = time.Minute // an object of that age has surely been made durable by the process that wrote it
-	shards      = 256
 )
 
 // Dir is a Store in a private directory: objects/<2 hex digits>/<62 hex digits>, written to tmp/, synced and renamed
@@ -40,9 +39,6 @@ func OpenDir(path string) (*Dir, error) {
 			return nil, fmt.Errorf("preparing the blob directory: %w", err)
 		}
 	}
-	if err := d.makeShards(); err != nil {
-		return nil, fmt.Errorf("preparing the blob directory: %w", err)
-	}
 	if err := d.removeStale(time.Now().Add(-staleAfter)); err != nil {
 		return nil, fmt.Errorf("removing stale files of the blob directory: %w", err)
 	}
@@ -54,24 +50,6 @@ func privateDir(path string) error {
 		return err
 	}
 	return os.Chmod(path, 0o700)
-}
-
-// makeShards makes the directories of objects beforehand, so that a Put need not care whether they are durable.
-func (d *Dir) makeShards() error {
-	entries, err := os.ReadDir(d.objects)
-	if err != nil || len(entries) >= shards {
-		return err
-	}
-	for i := range shards {
-		err := os.Mkdir(filepath.Join(d.objects, fmt.Sprintf("%02x", i)), 0o700)
-		if err != nil && !errors.Is(err, fs.ErrExist) {
-			return err
-		}
-	}
-	if err := syncDir(d.objects); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(d.objects))
 }
 
 func (d *Dir) removeStale(before time.Time) error {
@@ -141,10 +119,25 @@ func (d *Dir) write(path string, data []byte) (err error) {
 	if err := writeSynced(f, object); err != nil {
 		return err
 	}
+	if err := d.makeShard(filepath.Dir(path)); err != nil {
+		return err
+	}
 	if err := os.Rename(f.Name(), path); err != nil {
 		return err
 	}
 	return syncDir(filepath.Dir(path))
+}
+
+// makeShard makes the directory of an object, durably.
+func (d *Dir) makeShard(path string) error {
+	err := os.Mkdir(path, 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return syncDir(d.objects)
 }
 
 func writeSynced(f *os.File, data []byte) error {

@@ -171,7 +171,6 @@ func TestOtherProcesses(t *testing.T) {
 		}
 		require.NoError(t, os.RemoveAll(d.objects))
 		require.NoError(t, privateDir(d.objects))
-		require.NoError(t, d.makeShards())
 	}
 }
 
