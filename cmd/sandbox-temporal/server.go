@@ -29,6 +29,7 @@ import (
 const (
 	readyTimeout = 45 * time.Second
 	stopTimeout  = 5 * time.Second
+	maxRestarts  = 5 // after losing a port to another process
 	store        = "sqlite"
 )
 
@@ -203,10 +204,10 @@ func (s *server) info() serverInfo {
 // restartProcess begins anew in the same process, a bounded number of times, after losing a port between choosing
 // and opening it. It returns when it may not or cannot.
 func restartProcess() {
-	const counter = "SANDBOX_TEMPORAL_RESTARTS"
+	const counter = "SANDBOX_TEMPORAL_RESTARTS" // lives in the environment, the only thing that outlives exec
 	n, _ := strconv.Atoi(os.Getenv(counter))
 	self, err := os.Executable()
-	if n >= 5 || err != nil || os.Setenv(counter, strconv.Itoa(n+1)) != nil {
+	if n >= maxRestarts || err != nil || os.Setenv(counter, strconv.Itoa(n+1)) != nil {
 		return
 	}
 	_ = syscall.Exec(self, os.Args, os.Environ())

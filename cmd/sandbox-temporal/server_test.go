@@ -5,9 +5,13 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
+	"log/slog"
+	"net"
 	"os"
 	osexec "os/exec"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -19,6 +23,7 @@ import (
 	operatorpb "go.temporal.io/api/operatorservice/v1"
 	taskqueuepb "go.temporal.io/api/taskqueue/v1"
 	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/server/common/log/tag"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
@@ -27,9 +32,14 @@ import (
 const asServer = "SANDBOX_TEMPORAL_TEST_AS_SERVER"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asServer) != "" {
+	switch os.Getenv(asServer) {
+	case "serve":
 		main()
 		os.Exit(0)
+	case "lose a port":
+		fmt.Println("attempt in process", os.Getpid())
+		log := serverLogger{log: slog.Default(), restart: restartProcess}
+		log.Fatal("listening", tag.Error(&net.OpError{Op: "listen", Err: syscall.EADDRINUSE}))
 	}
 	os.Exit(m.Run())
 }
@@ -65,7 +75,7 @@ func spawn(t *testing.T, dir string, args ...string) *instance {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	i := &instance{cmd: osexec.Command(self, append([]string{"--state-dir", dir}, args...)...), exited: make(chan struct{}), output: &lockedBuffer{}}
-	i.cmd.Env = append(os.Environ(), asServer+"=1")
+	i.cmd.Env = append(os.Environ(), asServer+"=serve")
 	i.cmd.Stdout, i.cmd.Stderr = i.output, i.output
 	i.stdin, err = i.cmd.StdinPipe()
 	require.NoError(t, err)
@@ -184,9 +194,10 @@ func TestSecondInstanceAndCleanStop(t *testing.T) {
 	require.Equal(t, exitLocked, second.wait(t))
 	require.Contains(t, second.output.String(), "another instance")
 
+	before := first.output.String()
 	require.NoError(t, first.cmd.Process.Signal(syscall.SIGTERM))
 	require.Equal(t, exitOK, first.wait(t))
-	require.Empty(t, first.output.String(), "nothing to say at level warn")
+	require.Equal(t, before, first.output.String(), "a clean stop is silent")
 	require.Zero(t, stateDir(dir).read().PID)
 	lock, err := acquireLock(stateDir(dir).path("temporal.lock"))
 	require.NoError(t, err)
@@ -205,4 +216,15 @@ func TestRefusalHasItsOwnStatus(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(stateDir(dir).path("temporal.db"), bytes.Repeat([]byte("no database "), 4096), 0o600))
 	require.Equal(t, exitRefused, spawn(t, dir).wait(t))
+}
+
+func TestLostPortRestartsInTheSameProcess(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := osexec.CommandContext(bounded(t), self)
+	cmd.Env = append(os.Environ(), asServer+"=lose a port")
+	out, err := cmd.CombinedOutput()
+	require.Error(t, err)
+	require.Equal(t, exitFailed, cmd.ProcessState.ExitCode())
+	require.Equal(t, maxRestarts+1, strings.Count(string(out), fmt.Sprintf("attempt in process %d\n", cmd.Process.Pid)), string(out))
 }
