@@ -68,7 +68,7 @@ type Sandbox interface {
 	Input(ctx context.Context, id string, data []byte, eof bool) error
 	// Kill ends the whole process tree of command id, whatever it forked, and keeps its output. Killing what has ended is no error.
 	Kill(ctx context.Context, id string) error
-	// Commands lists the commands of the ledger that still run.
+	// Commands lists the commands of the ledger that still run or have left processes running (Left > 0).
 	Commands(ctx context.Context) ([]Status, error)
 
 	// ReadFile reads up to n bytes (at most 8 MiB) of a regular file from offset.
@@ -137,6 +137,7 @@ type Status struct {
 	TimedOut bool      `json:"timedOut,omitempty"` // ended by its Timeout
 	Killed   bool      `json:"killed,omitempty"`   // ended by Kill
 	Failure  string    `json:"failure,omitempty"`  // why it could not be spawned, or was lost
+	Limit    string    `json:"limit,omitempty"`    // why output beyond the command's own limit is missing, e.g. a full disk
 	Left     int       `json:"left,omitempty"`     // processes it left running in the background
 	Total    Offsets   `json:"total"`              // bytes produced so far, dropped ones included
 	Started  time.Time `json:"started"`
@@ -148,7 +149,7 @@ type Chunk struct {
 	Data   []byte
 	Offset int64 // where Data begins; more than asked when bytes were dropped
 	Total  int64 // bytes produced so far
-	EOF    bool  // the stream has ended and Data reaches its end
+	EOF    bool  // the command has ended and Data reaches the end; what it left running may still append
 }
 
 // FileContent is a range of a file with what identifies the whole.

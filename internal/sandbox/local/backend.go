@@ -1,0 +1,233 @@
+// Package local makes sandboxes of the folders of this host, in place: commands and edits work on the user's own files.
+// The work is done by one helper process per sandbox, which outlives the worker.
+//
+// This file is the backend. Commands are not confined yet; launcher is where that comes in.
+package local
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"sandboxagent/internal/helper/client"
+	"sandboxagent/internal/helper/daemon"
+	"sandboxagent/internal/sandbox"
+)
+
+const (
+	opOpen    = "open sandbox"
+	opDestroy = "destroy sandbox"
+	specFile  = "sandbox.json" // in the state directory of a sandbox: what it was opened with
+	openTries = 5              // against a Destroy at the same time
+	maxID     = 256            // bytes
+)
+
+// Options configure the backend.
+type Options struct {
+	// StateDir is where the helpers keep what belongs to sandboxes: one private directory each. Required, absolute.
+	StateDir string
+	// HelperBinary is the helper program. Default: sandbox-helper beside this program, $SANDBOX_HELPER_BIN, or in PATH.
+	HelperBinary string
+	// HostID goes into every Ref.
+	HostID string
+	// Logger defaults to none.
+	Logger *slog.Logger
+	// Idle is how long a helper stays unused; default daemon.DefaultIdle.
+	Idle time.Duration
+}
+
+// Backend is the local backend.
+type Backend struct {
+	opts   Options
+	launch launcher
+
+	mu    sync.Mutex
+	build build
+}
+
+var _ sandbox.Backend = (*Backend)(nil)
+
+// New makes the backend. Nothing is started or written before the first Open.
+func New(o Options) (*Backend, error) {
+	if !filepath.IsAbs(o.StateDir) {
+		return nil, sandbox.Errorf(sandbox.ClassInvalid, "make local backend", "the state directory must be absolute")
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Backend{opts: o, launch: plain}, nil
+}
+
+// Kind implements sandbox.Backend.
+func (b *Backend) Kind() sandbox.Kind { return sandbox.KindLocal }
+
+// Available implements sandbox.Backend.
+func (b *Backend) Available(context.Context) error {
+	if _, err := b.helperBinary(); err != nil {
+		return err
+	}
+	return b.makeStateDir()
+}
+
+func (b *Backend) makeStateDir() error {
+	if err := os.MkdirAll(b.opts.StateDir, 0o700); err != nil {
+		return &sandbox.Error{Class: sandbox.ClassUnavailable, Op: opOpen, Message: "the state directory cannot be made; check the permissions of its parent", Err: err}
+	}
+	return nil
+}
+
+func (b *Backend) stateDir(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return filepath.Join(b.opts.StateDir, hex.EncodeToString(sum[:12]))
+}
+
+// Open implements sandbox.Backend. The helper runs when Open returns.
+func (b *Backend) Open(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox, error) {
+	if spec.ID == "" || len(spec.ID) > maxID {
+		return nil, sandbox.Errorf(sandbox.ClassInvalid, opOpen, "the sandbox id must have 1 to %d bytes", maxID)
+	}
+	if err := b.checkWorkspace(spec.Workspace); err != nil {
+		return nil, err
+	}
+	if err := b.makeStateDir(); err != nil {
+		return nil, err
+	}
+	identity, err := b.buildID()
+	if err != nil {
+		return nil, err
+	}
+	state := b.stateDir(spec.ID)
+	for try := 1; ; try++ {
+		err := b.prepare(ctx, state, spec)
+		if err == nil {
+			c := b.attach(state, identity, spec)
+			if err = c.Health(ctx); err == nil {
+				return c, nil
+			}
+			_ = c.Close()
+		}
+		if sandbox.ClassOf(err) != sandbox.ClassNotFound || try >= openTries {
+			return nil, err
+		}
+	}
+}
+
+// prepare makes the state directory and records, or compares, what the sandbox was opened with.
+func (b *Backend) prepare(ctx context.Context, state string, spec sandbox.Spec) error {
+	if err := os.Mkdir(state, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return &sandbox.Error{Class: sandbox.ClassUnavailable, Op: opOpen, Message: "the state directory cannot be made", Err: err}
+	}
+	lock, err := daemon.Lock(ctx, state)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	want := recorded{ID: spec.ID, Owner: spec.Owner, Workspace: filepath.Clean(spec.Workspace)}
+	have, err := readRecorded(state)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return want.write(state)
+	case err != nil:
+		return &sandbox.Error{Class: sandbox.ClassCorrupt, Op: opOpen, Message: "the record of the sandbox is damaged; destroy it and open it again", Err: err}
+	case have.ID != want.ID || have.Workspace != want.Workspace:
+		return sandbox.Errorf(sandbox.ClassConflict, opOpen, "sandbox %q is open on another folder", spec.ID)
+	}
+	return nil
+}
+
+func (b *Backend) attach(state, identity string, spec sandbox.Spec) *client.Client {
+	workspace := filepath.Clean(spec.Workspace)
+	return client.New(client.Options{
+		Ref:   sandbox.Ref{Kind: sandbox.KindLocal, ID: spec.ID, HostID: b.opts.HostID, Workspace: workspace},
+		Build: identity,
+		Env:   spec.Env,
+		Dial: func(ctx context.Context) (io.ReadWriteCloser, error) {
+			return daemon.Dial(ctx, state, func() (*exec.Cmd, error) { return b.command(state, workspace) })
+		},
+	})
+}
+
+// Destroy implements sandbox.Backend.
+func (b *Backend) Destroy(ctx context.Context, ref sandbox.Ref) error {
+	state := b.stateDir(ref.ID)
+	if _, err := os.Stat(state); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	// a helper that died may have left processes: the one that is started here finds and kills them
+	if have, err := readRecorded(state); err == nil {
+		c := b.attach(state, "", sandbox.Spec{ID: ref.ID, Workspace: have.Workspace})
+		b.shutdown(ctx, c)
+	}
+	lock, err := daemon.Lock(ctx, state)
+	if sandbox.ClassOf(err) == sandbox.ClassNotFound {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	b.shutdown(ctx, client.New(client.Options{Dial: func(context.Context) (io.ReadWriteCloser, error) {
+		conn, err := daemon.Connect(state)
+		if err != nil {
+			return nil, &sandbox.Error{Class: sandbox.ClassNotFound, Op: opDestroy, Message: "no helper serves", Err: err}
+		}
+		return conn, nil
+	}}))
+	if err := daemon.AwaitEnd(ctx, state); err != nil {
+		return err
+	}
+	daemon.RemoveSocket(state)
+	if err := os.RemoveAll(state); err != nil {
+		return &sandbox.Error{Class: sandbox.ClassInternal, Op: opDestroy, Message: "the state of the sandbox cannot be removed", Err: err}
+	}
+	return nil
+}
+
+func (b *Backend) shutdown(ctx context.Context, c *client.Client) {
+	defer c.Close()
+	if err := c.Shutdown(ctx); err != nil {
+		b.opts.Logger.Debug("shut helper down", "sandbox", c.Ref().ID, "error", err)
+	}
+}
+
+// recorded is what a sandbox was opened with.
+type recorded struct {
+	ID        string `json:"id"`
+	Owner     string `json:"owner,omitempty"`
+	Workspace string `json:"workspace"`
+}
+
+func readRecorded(state string) (recorded, error) {
+	var r recorded
+	b, err := os.ReadFile(filepath.Join(state, specFile))
+	if err != nil {
+		return r, err
+	}
+	return r, json.Unmarshal(b, &r)
+}
+
+func (r recorded) write(state string) error {
+	b, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("encode record of the sandbox: %w", err)
+	}
+	path := filepath.Join(state, specFile)
+	if err = os.WriteFile(path+".tmp", b, 0o600); err == nil {
+		err = os.Rename(path+".tmp", path)
+	}
+	if err != nil {
+		return fmt.Errorf("write record of the sandbox: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+// This file finds the helper program, checks the folder it shall work on, and decides how it is launched.
+
+package local
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"sandboxagent/internal/helper"
+	"sandboxagent/internal/helper/environ"
+	"sandboxagent/internal/sandbox"
+)
+
+const (
+	helperName = "sandbox-helper"
+	helperEnv  = "SANDBOX_HELPER_BIN"
+)
+
+// launcher turns the arguments of a helper (program first) into the process to start. Confinement wraps them here: the
+// helper and all it runs then live inside. The helper needs its state directory and the workspace, both writable.
+type launcher func(argv []string, state, workspace string) (*exec.Cmd, error)
+
+// plain runs the helper as it is, with everything that this user may do.
+func plain(argv []string, _, workspace string) (*exec.Cmd, error) {
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Dir = "/"
+	if _, err := os.Stat(workspace); err != nil {
+		return nil, &sandbox.Error{Class: sandbox.ClassNotFound, Op: opOpen, Message: "the workspace folder does not exist", Err: err}
+	}
+	return cmd, nil
+}
+
+// command returns the helper process to start, with an environment free of secrets.
+func (b *Backend) command(state, workspace string) (*exec.Cmd, error) {
+	program, err := b.helperBinary()
+	if err != nil {
+		return nil, err
+	}
+	cmd, err := b.launch(append([]string{program}, helper.ServeArgs(state, workspace, b.opts.Idle)...), state, workspace)
+	if err != nil {
+		return nil, err
+	}
+	cmd.Env = environ.Inherit(os.Environ())
+	return cmd, nil
+}
+
+func (b *Backend) helperBinary() (string, error) {
+	candidates := []string{b.opts.HelperBinary}
+	if b.opts.HelperBinary == "" {
+		if self, err := os.Executable(); err == nil {
+			candidates = append(candidates, filepath.Join(filepath.Dir(self), helperName))
+		}
+		candidates = append(candidates, os.Getenv(helperEnv))
+		if found, err := exec.LookPath(helperName); err == nil {
+			candidates = append(candidates, found)
+		}
+	}
+	for _, p := range candidates {
+		if p == "" {
+			continue
+		}
+		abs, err := filepath.Abs(p)
+		if err != nil {
+			continue
+		}
+		if info, err := os.Stat(abs); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return abs, nil
+		}
+	}
+	return "", sandbox.Errorf(sandbox.ClassUnavailable, opOpen, "the program %s was not found: install it beside this program or set %s", helperName, helperEnv)
+}
+
+// build remembers the identity of a helper program while its file stays the same.
+type build struct {
+	path  string
+	mtime time.Time
+	size  int64
+	id    string
+}
+
+func (b *Backend) buildID() (string, error) {
+	program, err := b.helperBinary()
+	if err != nil {
+		return "", err
+	}
+	info, err := os.Stat(program)
+	if err != nil {
+		return "", &sandbox.Error{Class: sandbox.ClassUnavailable, Op: opOpen, Message: "the helper program cannot be read", Err: err}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.build.path == program && b.build.mtime.Equal(info.ModTime()) && b.build.size == info.Size() {
+		return b.build.id, nil
+	}
+	id, err := helper.Build(program)
+	if err != nil {
+		return "", &sandbox.Error{Class: sandbox.ClassUnavailable, Op: opOpen, Message: "the helper program cannot be read", Err: err}
+	}
+	b.build = build{program, info.ModTime(), info.Size(), id}
+	return id, nil
+}
+
+// checkWorkspace refuses folders on which an agent must not be let loose as a whole.
+func (b *Backend) checkWorkspace(dir string) error {
+	if !filepath.IsAbs(dir) {
+		return sandbox.Errorf(sandbox.ClassInvalid, opOpen, "the workspace must be an absolute path")
+	}
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return sandbox.Errorf(sandbox.ClassNotFound, opOpen, "the workspace folder does not exist")
+	case err != nil:
+		return &sandbox.Error{Class: sandbox.ClassDenied, Op: opOpen, Message: "the workspace folder cannot be opened", Err: err}
+	case !info.IsDir():
+		return sandbox.Errorf(sandbox.ClassInvalid, opOpen, "the workspace is not a folder")
+	case same(info, "/"):
+		return sandbox.Errorf(sandbox.ClassInvalid, opOpen, "the whole file system cannot be a workspace: open a folder in it")
+	}
+	if home, err := os.UserHomeDir(); err == nil && same(info, home) {
+		return sandbox.Errorf(sandbox.ClassInvalid, opOpen, "your home directory as a whole cannot be a workspace: open a folder in it")
+	}
+	if contains(dir, b.opts.StateDir) {
+		return sandbox.Errorf(sandbox.ClassInvalid, opOpen, "the workspace contains the state of this program: open another folder")
+	}
+	return nil
+}
+
+func same(info fs.FileInfo, dir string) bool {
+	other, err := os.Stat(dir)
+	return err == nil && os.SameFile(info, other)
+}
+
+// contains reports whether inner lies in dir, links resolved as far as they exist.
+func contains(dir, inner string) bool {
+	rel, err := filepath.Rel(resolved(dir), resolved(inner))
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
+}
+
+func resolved(p string) string {
+	if real, err := filepath.EvalSymlinks(p); err == nil {
+		return real
+	}
+	parent := filepath.Dir(p)
+	if parent == p {
+		return p
+	}
+	return filepath.Join(resolved(parent), filepath.Base(p))
+}
