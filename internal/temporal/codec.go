@@ -82,8 +82,9 @@ func parseKeys(text, source string) ([]Key, error) {
 	return keys, nil
 }
 
-// newDataConverter is JSON, then zstd, then encryption when there are keys.
-func newDataConverter(keys []Key) (converter.DataConverter, error) {
+// NewDataConverter is what a Client made by Dial converts payloads and memos with: JSON, then zstd, then encryption when
+// there are keys.
+func NewDataConverter(keys []Key) (converter.DataConverter, error) {
 	z, err := newZstdCodec()
 	if err != nil {
 		return nil, err

@@ -32,7 +32,7 @@ func TestPayloadsSurvive(t *testing.T) {
 	require.NoError(t, err)
 	for name, keys := range map[string][]Key{"compressed": nil, "encrypted": {key, old}} {
 		t.Run(name, func(t *testing.T) {
-			dc, err := newDataConverter(keys)
+			dc, err := NewDataConverter(keys)
 			require.NoError(t, err)
 			for _, in := range [][]byte{{}, []byte("x"), bytes.Repeat([]byte("many "), 10_000), random} {
 				p, err := dc.ToPayload(in)
@@ -46,7 +46,7 @@ func TestPayloadsSurvive(t *testing.T) {
 }
 
 func TestCompressionOnlyWhenSmaller(t *testing.T) {
-	dc, err := newDataConverter(nil)
+	dc, err := NewDataConverter(nil)
 	require.NoError(t, err)
 	encoding := func(v any) string {
 		p, err := dc.ToPayload(v)
@@ -64,13 +64,13 @@ func TestCompressionOnlyWhenSmaller(t *testing.T) {
 func TestEncryption(t *testing.T) {
 	key, _ := testKey(t)
 	other, _ := testKey(t)
-	plain, err := newDataConverter(nil)
+	plain, err := NewDataConverter(nil)
 	require.NoError(t, err)
-	sealed, err := newDataConverter([]Key{key})
+	sealed, err := NewDataConverter([]Key{key})
 	require.NoError(t, err)
-	rotated, err := newDataConverter([]Key{other, key})
+	rotated, err := NewDataConverter([]Key{other, key})
 	require.NoError(t, err)
-	stranger, err := newDataConverter([]Key{other})
+	stranger, err := NewDataConverter([]Key{other})
 	require.NoError(t, err)
 
 	p, err := sealed.ToPayload("a secret word")
@@ -98,7 +98,7 @@ func TestEncryption(t *testing.T) {
 func TestBombIsRefused(t *testing.T) {
 	z, err := newZstdCodec()
 	require.NoError(t, err)
-	dc, err := newDataConverter(nil)
+	dc, err := NewDataConverter(nil)
 	require.NoError(t, err)
 	p, err := dc.ToPayload("x")
 	require.NoError(t, err)

@@ -82,7 +82,7 @@ func Dial(ctx context.Context, p Profile, o Options) (client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if opts.DataConverter, err = newDataConverter(o.Keys); err != nil {
+	if opts.DataConverter, err = NewDataConverter(o.Keys); err != nil {
 		return nil, fmt.Errorf("preparing payload encoding: %w", err)
 	}
 	opts.FailureConverter = temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{

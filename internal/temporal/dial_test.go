@@ -121,7 +121,7 @@ func TestLargeArgumentsAreNotSent(t *testing.T) {
 }
 
 func TestLargeResultFailsForGood(t *testing.T) {
-	dc, err := newDataConverter(nil)
+	dc, err := NewDataConverter(nil)
 	require.NoError(t, err)
 	guard := &sizeGuard{maxResult: 100, converter: dc}
 	var suite testsuite.WorkflowTestSuite
