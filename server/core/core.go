@@ -3,12 +3,15 @@
 // Package core does what an editor command asks for, independent of how the command came: it knows neither LSP nor
 // terminals. A process makes one Core, and a Conn for each editor or terminal; the Conn's Mux runs commands and its sink
 // receives the events of the sessions the Conn is attached to.
+//
+// A Core holds no truth. It reaches Temporal when a command first needs it, starts this host's worker when nothing else
+// is configured, and reads events by their seq after a doorbell, so that a lost doorbell costs time and never an event.
 package core
 
 import (
 	"context"
 	"log/slog"
-	"time"
+	"sync"
 
 	"sandboxagent/editors"
 	"sandboxagent/internal/config"
@@ -29,62 +32,78 @@ type Options struct {
 }
 
 // Core is shared by all connections of a process. Make it with New.
-type Core struct{}
+type Core struct {
+	opts Options
+	log  *slog.Logger
+	link *link
+	live live
+
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	blobs    blobs
+	segments segmentCache
+	asked    askedSessions
+
+	mu       sync.Mutex
+	hostID   string
+	watchers map[string]*watched
+	conns    map[*Conn]struct{}
+}
 
 // New returns a Core. It does no I/O.
-func New(Options) *Core { return &Core{} }
+func New(o Options) *Core {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	c := &Core{
+		opts: o, log: o.Log, watchers: make(map[string]*watched), conns: make(map[*Conn]struct{}),
+	}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.blobs.dir = o.Paths.BlobDir
+	c.live.socket = o.Paths.DialSocket
+	c.link = newLink(c)
+	return c
+}
 
 // HostID returns the id of this host, making it at the first call; "" when that fails, which the doctor explains.
-func (c *Core) HostID() string { return "" }
+func (c *Core) HostID() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.hostID != "" {
+		return c.hostID
+	}
+	id, err := config.HostID(c.opts.Paths)
+	if err != nil {
+		c.log.Error("no host id", "error", err)
+		return ""
+	}
+	c.hostID = id
+	return id
+}
 
-// Backends lists the backends, asking the worker for at most 200 ms.
-func (c *Core) Backends(ctx context.Context) []editors.BackendInfo { return nil }
-
-// Models lists the models, asking the worker for at most 200 ms.
-func (c *Core) Models(ctx context.Context) []editors.ModelInfo { return nil }
+// Close ends all connections and drops the one to Temporal. Sessions and the worker go on.
+func (c *Core) Close() {
+	c.mu.Lock()
+	conns := make([]*Conn, 0, len(c.conns))
+	for conn := range c.conns {
+		conns = append(conns, conn)
+	}
+	c.mu.Unlock()
+	for _, conn := range conns {
+		conn.Close()
+	}
+	c.cancel()
+	c.live.close()
+	c.link.close()
+}
 
 // Connect adds one editor or terminal. The name stands where it answers approvals. The sink receives events from one
 // goroutine, one at a time; while it blocks, deltas are left out and durable events wait.
-func (c *Core) Connect(name string, sink func(editors.EventMessage)) *Conn { return &Conn{} }
-
-// Close ends all connections and drops the one to Temporal. Sessions and the worker go on.
-func (c *Core) Close() {}
-
-// WorkerStatus is what is known of this host's worker.
-type WorkerStatus struct {
-	Running   bool      `json:"running"`
-	PID       int       `json:"pid,omitempty"`
-	Version   string    `json:"version,omitempty"`
-	StartedAt time.Time `json:"startedAt,omitzero"`
-	Socket    string    `json:"socket,omitempty"`
-	Log       string    `json:"log"` // where it logs
+func (c *Core) Connect(name string, sink func(editors.EventMessage)) *Conn {
+	conn := newConn(c, name, sink)
+	c.mu.Lock()
+	c.conns[conn] = struct{}{}
+	c.mu.Unlock()
+	return conn
 }
-
-// StartWorker starts this host's worker unless it runs, and returns when it is ready.
-func (c *Core) StartWorker(ctx context.Context) (WorkerStatus, error) { return WorkerStatus{}, nil }
-
-// StopWorker asks this host's worker to end and waits for it. Sessions wait for the next worker.
-func (c *Core) StopWorker(ctx context.Context) error { return nil }
-
-// WorkerStatus tells whether this host's worker runs.
-func (c *Core) WorkerStatus(ctx context.Context) (WorkerStatus, error) { return WorkerStatus{}, nil }
-
-// Conn is one editor or terminal.
-type Conn struct{ mux editors.Mux }
-
-// Mux has all commands, bound to this connection.
-func (c *Conn) Mux() *editors.Mux { return &c.mux }
-
-// SetFolders tells the open folders as file URIs; the first is the default of commands that name none.
-func (c *Conn) SetFolders(uris []string) {}
-
-// Close detaches from all sessions.
-func (c *Conn) Close() {}
-
-// Replying returns a context for one Dispatch and a function to call once its answer has been written. Events that must
-// follow the answer, as those of an attach, wait for that call; without Replying they wait for the command to return.
-func Replying(ctx context.Context) (context.Context, func()) { return ctx, func() {} }
-
-// WithProgress returns a context whose command tells report, one sentence at a time, what it waits for when it takes
-// long, such as the first start of the worker.
-func WithProgress(ctx context.Context, report func(message string)) context.Context { return ctx }

@@ -1,0 +1,92 @@
+// This file attaches a connection to a session.
+
+package core
+
+import (
+	"context"
+
+	"sandboxagent/editors"
+)
+
+// attach answers with a snapshot or with what was missed; from there on events flow, without a gap or a repeat. The live
+// plane is subscribed to before the view is read, so that nothing falls between the two.
+func (c *Conn) attach(ctx context.Context, p editors.AttachParams) (editors.AttachResult, error) {
+	if p.SessionID == "" {
+		return editors.AttachResult{}, noSession()
+	}
+	w := c.core.watch(p.SessionID)
+	c.drop(p.SessionID)
+	a := newAttachment(w, c.wake)
+	result, err := c.core.attachResult(ctx, w, p)
+	if err != nil {
+		c.core.release(p.SessionID)
+		return editors.AttachResult{}, err
+	}
+	if !c.adopt(p.SessionID, a, result) {
+		c.core.release(p.SessionID)
+		return editors.AttachResult{}, editors.Errorf(editors.CodeCancelled, "the connection is closed")
+	}
+	afterReply(ctx, a.begin)
+	return result, nil
+}
+
+func (c *Core) attachResult(ctx context.Context, w *watcher, p editors.AttachParams) (editors.AttachResult, error) {
+	if err := w.prime(ctx); err != nil {
+		return editors.AttachResult{}, err
+	}
+	v, err := c.page(ctx, p.SessionID, p.AfterSeq)
+	if err != nil {
+		return editors.AttachResult{}, err
+	}
+	before := ""
+	if v.Snapshot {
+		v.Items, before = snapshotPage(p.SessionID, v)
+	}
+	c.overlay(ctx, &v.Session)
+	c.fillView(ctx, v)
+	result := editors.AttachResult{
+		Session: v.Session, State: v.Session.State, Seq: v.Seq,
+		Items: v.Items, Before: before, Events: v.Events, PendingApprovals: v.Approvals, Queued: v.Queued,
+	}
+	return result, nil
+}
+
+// adopt takes the place of an attachment that a second attach made meanwhile.
+func (c *Conn) adopt(id string, a *attachment, result editors.AttachResult) bool {
+	a.join(result.Seq, result.PendingApprovals)
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		a.end()
+		return false
+	}
+	former := c.attached[id]
+	c.attached[id] = a
+	c.mu.Unlock()
+	if former != nil {
+		former.end()
+		c.core.release(id)
+	}
+	return true
+}
+
+// drop ends the attachment to a session, if there is one.
+func (c *Conn) drop(id string) {
+	c.mu.Lock()
+	a := c.attached[id]
+	delete(c.attached, id)
+	c.mu.Unlock()
+	if a != nil {
+		a.end()
+		c.core.release(id)
+	}
+}
+
+func (c *Conn) detach(_ context.Context, p editors.SessionParams) (editors.Empty, error) {
+	c.drop(p.SessionID)
+	return editors.Empty{}, nil
+}
+
+func noSession() error {
+	return editors.Errorf(editors.CodeInvalidParams, "sessionId is empty").WithRemedy(remedyNewSession)
+}

@@ -1,0 +1,101 @@
+// This file tells which backends and models there are, and hands secrets to the worker.
+
+package core
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"sandboxagent/editors"
+	"sandboxagent/internal/config"
+	"sandboxagent/internal/model"
+)
+
+const (
+	catalogTime = 200 * time.Millisecond // initialize waits for it
+	secretTime  = 5 * time.Second
+)
+
+const workerAsleep = "the worker is not running, so it was not checked"
+
+// Backends lists the backends, asking the worker for at most 200 ms. Without a worker it says what is known of old.
+func (c *Core) Backends(ctx context.Context) []editors.BackendInfo {
+	var infos []editors.BackendInfo
+	if c.askCatalog(ctx, CallBackends, &infos) && len(infos) > 0 {
+		return infos
+	}
+	local := editors.BackendInfo{Kind: editors.Local, Available: true, Reason: "the worker starts with the first request"}
+	if !c.canStart(ctx) {
+		local.Available, local.Reason, local.Remedy = false, workerAsleep, remedyStart
+	}
+	infos = []editors.BackendInfo{local}
+	for _, kind := range []editors.BackendKind{editors.Docker, editors.E2B, editors.Daytona} {
+		infos = append(infos, editors.BackendInfo{Kind: kind, Reason: workerAsleep, Remedy: remedyStart})
+	}
+	return infos
+}
+
+// Models lists the models, asking the worker for at most 200 ms. Without a worker it says what is known of old.
+func (c *Core) Models(ctx context.Context) []editors.ModelInfo {
+	var result editors.ModelsResult
+	if c.askCatalog(ctx, CallModels, &result) && len(result.Models) > 0 {
+		return result.Models
+	}
+	chosen := editors.ModelInfo{ID: c.opts.Config.Model, Provider: "openai", Available: true}
+	if c.opts.Config.OpenAI.BaseURL != "" {
+		chosen.Provider = "compatible"
+	} else if c.opts.Secrets == nil || c.opts.Secrets.Get(config.OpenAIKey) == "" {
+		chosen.Available, chosen.Reason = false, "there is no OpenAI API key"
+		chosen.Remedy = "Set OPENAI_API_KEY, or use the model demo."
+	}
+	demo := editors.ModelInfo{ID: model.DemoModel, Provider: "demo", Available: true}
+	if chosen.ID == demo.ID {
+		return []editors.ModelInfo{demo}
+	}
+	return []editors.ModelInfo{chosen, demo}
+}
+
+func (c *Core) askCatalog(ctx context.Context, method string, result any) bool {
+	if !c.workerAlive() {
+		return false
+	}
+	err := bounded(ctx, catalogTime, func(ctx context.Context) error { return c.live.await(ctx, method, editors.Empty{}, result) })
+	return err == nil
+}
+
+// canStart tells whether the first request will start the worker.
+func (c *Core) canStart(ctx context.Context) bool {
+	if !c.opts.Autostart || !c.embedded(ctx) {
+		return false
+	}
+	_, err := c.findWorker()
+	return err == nil
+}
+
+func (c *Conn) backends(ctx context.Context, _ editors.Empty) (editors.BackendsResult, error) {
+	return editors.BackendsResult{Backends: c.core.Backends(ctx)}, nil
+}
+
+func (c *Conn) models(ctx context.Context, _ editors.Empty) (editors.ModelsResult, error) {
+	return editors.ModelsResult{Models: c.core.Models(ctx), DefaultModel: c.core.opts.Config.Model}, nil
+}
+
+// setSecret gives the worker a key by its private socket. The value goes nowhere else, not even into an error.
+func (c *Conn) setSecret(ctx context.Context, p editors.SetSecretParams) (editors.Empty, error) {
+	if names := config.SecretNames(); !slices.Contains(names, p.Name) {
+		return editors.Empty{}, editors.Errorf(editors.CodeInvalidParams, "there is no such secret").
+			WithRemedy("Use one of: " + strings.Join(names, ", ") + ".")
+	}
+	if _, err := c.core.link.engine(ctx); err != nil && !c.core.live.connected() {
+		return editors.Empty{}, err
+	}
+	err := bounded(ctx, secretTime, func(ctx context.Context) error {
+		return c.core.live.await(ctx, CallSetSecret, p, nil)
+	})
+	if err != nil {
+		return editors.Empty{}, asError("giving the worker a key", err)
+	}
+	return editors.Empty{}, nil
+}

@@ -1,0 +1,263 @@
+// This file examines the installation and says what to do about what is wrong.
+
+package core
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/sourcegraph/conc"
+
+	"sandboxagent/editors"
+	"sandboxagent/internal/agent"
+	"sandboxagent/internal/config"
+	"sandboxagent/internal/temporal"
+)
+
+const (
+	doctorTime = 4 * time.Second
+	lowSpace   = 1 << 30 // bytes
+	noSpace    = 100 << 20
+
+	helperBinary    = "sandbox-helper"
+	helperBinaryEnv = "SANDBOX_HELPER_BIN"
+)
+
+// The statuses of a check.
+const (
+	checkOK      = "ok"
+	checkWarning = "warning"
+	checkError   = "error"
+)
+
+// doctor looks at everything at once and always answers. It starts nothing.
+func (c *Conn) doctor(ctx context.Context, _ editors.Empty) (editors.DoctorResult, error) {
+	ctx, cancel := context.WithTimeout(context.WithValue(ctx, quietKey{}, quietAlways), doctorTime)
+	defer cancel()
+	examinations := []func(context.Context) []editors.Check{
+		c.core.checkVersion, c.core.checkDirectories, c.core.checkConfig, c.core.checkSecrets, c.core.checkPrograms,
+		c.core.checkSpace, c.core.checkTemporal, c.core.checkWorker, c.core.checkFeed, c.core.checkBackends,
+	}
+	found := make([][]editors.Check, len(examinations))
+	var jobs conc.WaitGroup
+	for i, examine := range examinations {
+		jobs.Go(func() { found[i] = examine(ctx) })
+	}
+	jobs.Wait()
+	var result editors.DoctorResult
+	for _, checks := range found {
+		result.Checks = append(result.Checks, checks...)
+	}
+	return result, nil
+}
+
+func check(name, status, remedy, format string, args ...any) editors.Check {
+	return editors.Check{Name: name, Status: status, Detail: fmt.Sprintf(format, args...), Remedy: remedy}
+}
+
+func (c *Core) checkVersion(context.Context) []editors.Check {
+	self, err := os.Executable()
+	if err != nil {
+		self = "an unknown place"
+	}
+	return []editors.Check{check("version", checkOK, "", "%s %s (%s, %s/%s) at %s",
+		editors.Name, editors.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH, self)}
+}
+
+func (c *Core) checkDirectories(context.Context) []editors.Check {
+	p := c.opts.Paths
+	if err := p.Ensure(); err != nil {
+		return []editors.Check{check("directories", checkError, "Correct the owner and the permissions of that directory.", "%v", err)}
+	}
+	for _, dir := range []string{p.StateDir, p.DataDir, p.RuntimeDir, p.LogDir} {
+		f, err := os.CreateTemp(dir, ".doctor-*")
+		if err != nil {
+			return []editors.Check{check("directories", checkError, "Make the directory writable.", "%s is not writable: %v", dir, err)}
+		}
+		_, _ = f.Close(), os.Remove(f.Name())
+	}
+	if c.HostID() == "" {
+		return []editors.Check{check("directories", checkError, "Restore "+p.HostIDFile+" or remove it.", "the host id cannot be read")}
+	}
+	return []editors.Check{check("directories", checkOK, "", "state %s, data %s, runtime %s; host id %s", p.StateDir, p.DataDir, p.RuntimeDir, c.HostID())}
+}
+
+func (c *Core) checkConfig(context.Context) []editors.Check {
+	warnings := c.opts.Warnings
+	if c.opts.Secrets != nil {
+		warnings = append(warnings[:len(warnings):len(warnings)], c.opts.Secrets.Warnings()...)
+	}
+	if len(warnings) == 0 {
+		return []editors.Check{check("configuration", checkOK, "", "%s: model %s, approval mode %s, owner %s",
+			c.opts.Paths.ConfigFile, c.opts.Config.Model, c.opts.Config.ApprovalMode, c.opts.Config.Owner)}
+	}
+	var checks []editors.Check
+	for _, w := range warnings {
+		checks = append(checks, check("configuration", checkWarning, "Correct the file.", "%s", w))
+	}
+	return checks
+}
+
+// checkSecrets tells which keys there are, never what they are.
+func (c *Core) checkSecrets(context.Context) []editors.Check {
+	if c.opts.Secrets == nil {
+		return nil
+	}
+	if c.opts.Secrets.Get(config.OpenAIKey) != "" {
+		return []editors.Check{check("model key", checkOK, "", "OPENAI_API_KEY is set here")}
+	}
+	if c.opts.Config.OpenAI.BaseURL != "" {
+		return []editors.Check{check("model key", checkOK, "", "OPENAI_API_KEY is not set; the server at %s may not need it", c.opts.Config.OpenAI.BaseURL)}
+	}
+	return []editors.Check{check("model key", checkWarning, "Set OPENAI_API_KEY in the environment or in "+c.opts.Paths.EnvFile+", give it in the editor, or use the model demo.",
+		"OPENAI_API_KEY is not set here")}
+}
+
+func (c *Core) checkPrograms(context.Context) []editors.Check {
+	worker, err := c.findWorker()
+	if err != nil {
+		e := asError("looking for the worker", err)
+		return []editors.Check{check("worker program", checkError, e.Remedy, "%s", e.Message)}
+	}
+	checks := []editors.Check{check("worker program", checkOK, "", "%s", worker)}
+	helper, err := exec.LookPath(os.Getenv(helperBinaryEnv))
+	if err != nil {
+		helper, err = exec.LookPath(filepath.Join(filepath.Dir(worker), helperBinary))
+	}
+	if err != nil {
+		helper, err = exec.LookPath(helperBinary)
+	}
+	if err != nil {
+		return append(checks, check("helper program", checkWarning, "Install "+helperBinary+" beside "+worker+".",
+			"%s was not found beside the worker or in PATH", helperBinary))
+	}
+	return append(checks, check("helper program", checkOK, "", "%s", helper))
+}
+
+func (c *Core) checkSpace(context.Context) []editors.Check {
+	var s syscall.Statfs_t
+	dir := c.opts.Paths.StateDir
+	if err := syscall.Statfs(dir, &s); err != nil {
+		return []editors.Check{check("disk space", checkWarning, "", "the space below %s is not known: %v", dir, err)}
+	}
+	free := int64(s.Bavail) * int64(s.Bsize) //nolint:unconvert // the types differ among systems
+	status, remedy := checkOK, ""
+	switch {
+	case free < noSpace:
+		status, remedy = checkError, "Free some space: sessions cannot be saved without it."
+	case free < lowSpace:
+		status, remedy = checkWarning, "Free some space."
+	}
+	return []editors.Check{check("disk space", status, remedy, "%d MiB are free below %s", free>>20, dir)}
+}
+
+func (c *Core) checkTemporal(ctx context.Context) []editors.Check {
+	p, err := c.resolve(ctx)
+	if err != nil {
+		e := asError("reading the Temporal settings", err)
+		return []editors.Check{check("temporal", checkError, e.Remedy, "%s", e.Message)}
+	}
+	e, err := c.link.engine(ctx)
+	if err == nil {
+		err = e.Health(ctx)
+	}
+	switch {
+	case err == nil:
+		return []editors.Check{check("temporal", checkOK, "", "%s answers", p)}
+	case p.Embedded && !c.workerAlive():
+		return []editors.Check{check("temporal", checkWarning, "It starts with the first request, or run: sandbox-agent worker start", "the embedded server is not running: %s", p)}
+	case p.Embedded:
+		return []editors.Check{check("temporal", checkError, "Read "+filepath.Join(c.opts.Paths.TemporalDir, "temporal.log")+" and "+c.workerLog(), "the embedded server does not answer: %v", err)}
+	default:
+		return []editors.Check{check("temporal", checkError, "Start that server, or correct its address.", "%s does not answer: %v", p, err)}
+	}
+}
+
+func (c *Core) checkWorker(ctx context.Context) []editors.Check {
+	status, err := c.WorkerStatus(ctx)
+	if err != nil {
+		return []editors.Check{check("worker", checkError, "", "%v", err)}
+	}
+	var checks []editors.Check
+	switch {
+	case !status.Running:
+		checks = append(checks, check("worker", checkWarning, remedyStart, "no worker is running on this host"))
+	case status.Version != "" && status.Version != editors.Version:
+		checks = append(checks, check("worker", checkWarning, "Run: sandbox-agent worker stop, then: sandbox-agent worker start",
+			"the worker (pid %d) has version %s, this program %s", status.PID, status.Version, editors.Version))
+	default:
+		checks = append(checks, check("worker", checkOK, "", "version %s, pid %d, since %s, log %s",
+			status.Version, status.PID, status.StartedAt.Format(time.DateTime), status.Log))
+	}
+	return append(checks, c.checkPolling(ctx, status.Running)...)
+}
+
+func (c *Core) checkPolling(ctx context.Context, here bool) []editors.Check {
+	e, err := c.link.engine(ctx)
+	if err != nil {
+		return nil // said by the check of Temporal
+	}
+	queues := []string{agent.AgentQueue}
+	if id := c.HostID(); id != "" {
+		queues = append(queues, agent.HostQueue(id))
+	}
+	var said []string
+	status, remedy := checkOK, ""
+	for _, queue := range queues {
+		n, err := e.Pollers(ctx, queue)
+		switch {
+		case err != nil && temporal.IsUnavailable(err):
+			return nil
+		case err != nil:
+			said = append(said, fmt.Sprintf("%s: %v", queue, err))
+		case n == 0:
+			status, remedy = checkWarning, remedyStart
+			said = append(said, queue+": nobody")
+		default:
+			said = append(said, fmt.Sprintf("%s: %d", queue, n))
+		}
+	}
+	if status != checkOK && here {
+		remedy = "Wait a moment; if it stays so, read the worker's log: " + c.workerLog()
+	}
+	return []editors.Check{check("polling", status, remedy, "workers seen on task queues: %s", strings.Join(said, ", "))}
+}
+
+func (c *Core) checkFeed(ctx context.Context) []editors.Check {
+	socket := c.opts.Paths.DialSocket()
+	if c.live.awaitConnected(ctx, catalogTime) {
+		return []editors.Check{check("feed", checkOK, "", "connected to %s", socket)}
+	}
+	if !c.workerAlive() {
+		return []editors.Check{check("feed", checkWarning, remedyStart, "no worker listens at %s", socket)}
+	}
+	return []editors.Check{check("feed", checkWarning, "Events still come, but slower. Read the worker's log: "+c.workerLog(), "the worker does not answer at %s", socket)}
+}
+
+func (c *Core) checkBackends(ctx context.Context) []editors.Check {
+	var checks []editors.Check
+	for _, b := range c.Backends(ctx) {
+		status := checkOK
+		if !b.Available && b.Kind == editors.Local {
+			status = checkError
+		} else if !b.Available {
+			status = checkWarning
+		}
+		detail := "available"
+		if !b.Available {
+			detail = "not available"
+		}
+		if b.Reason != "" {
+			detail += ": " + b.Reason
+		}
+		checks = append(checks, check("backend "+string(b.Kind), status, b.Remedy, "%s", detail))
+	}
+	return checks
+}

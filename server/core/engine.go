@@ -1,0 +1,57 @@
+// This file is the narrow interface between the commands and Temporal, so that tests need no server.
+
+package core
+
+import (
+	"context"
+
+	"sandboxagent/editors"
+	"sandboxagent/internal/session"
+)
+
+// engine is what this package asks of Temporal. Errors are those of the SDK; errors.go gives them their meaning.
+type engine interface {
+	// Create starts the owner's manager if need be and asks it to create a session.
+	Create(ctx context.Context, in session.CreateInput) (session.CreateResult, error)
+	// Update runs an update to its end and decodes its answer into result, which may be nil.
+	Update(ctx context.Context, u update, result any) error
+	Query(ctx context.Context, workflowID, query string, arg, result any) error
+	Signal(ctx context.Context, workflowID, signal string, arg any) error
+	// Describe needs no worker.
+	Describe(ctx context.Context, workflowID string) (description, error)
+	// List returns the running sessions of an owner as visibility knows them, without a worker.
+	List(ctx context.Context, owner string) ([]editors.Session, error)
+	// Follow calls ring after each change of a workflow, also when it continues as new, until ctx ends or something fails.
+	Follow(ctx context.Context, workflowID string, ring func()) error
+	// Pollers counts the workers that were seen on a task queue.
+	Pollers(ctx context.Context, queue string) (int, error)
+	Health(ctx context.Context) error
+	Close()
+}
+
+// update names one update of a workflow; repeating an ID repeats the answer.
+type update struct {
+	workflowID string
+	name       string
+	id         string
+	arg        any
+}
+
+// description is what Temporal knows of a workflow without asking it.
+type description struct {
+	running bool
+	session *editors.Session // as of its last change worth listing
+	tails   []HeartbeatTail
+	failing int // attempts of the present workflow task, when it fails again and again
+}
+
+// HeartbeatTail is the detail of an activity's heartbeat: the latest output of the item it makes, for clients that
+// cannot reach the feed. Offset is where Tail begins in the stream.
+type HeartbeatTail struct {
+	ItemID  string `json:"itemId"`
+	Seq     int64  `json:"seq"` // of the item's start
+	Attempt int    `json:"attempt"`
+	Offset  int64  `json:"offset"`
+	Stream  string `json:"stream"`
+	Tail    string `json:"tail"`
+}

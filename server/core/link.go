@@ -1,0 +1,209 @@
+// This file keeps the one connection to Temporal that all editors of a process share.
+
+package core
+
+import (
+	"context"
+	"time"
+
+	"sandboxagent/editors"
+	"sandboxagent/internal/temporal"
+)
+
+const (
+	embeddedDial = time.Second     // a local server answers at once or does not run
+	remoteDial   = 4 * time.Second // a command must fail within 5 s
+	aliveFor     = time.Second     // how long a worker seen alive is believed to live
+	startAgain   = time.Minute     // between starts that nobody asked for
+)
+
+// link connects when a command first needs it. With the embedded server it also sees to it that the worker runs, which
+// owns that server.
+type link struct {
+	core *Core
+	dial func(ctx context.Context, p temporal.Profile) (engine, error)
+
+	turn    chan struct{} // holds a token while nobody connects; it guards what follows
+	now     engine
+	profile temporal.Profile
+	suspect bool      // a request found nobody
+	alive   time.Time // when the worker was last seen
+	failed  time.Time // when it could last not be started
+}
+
+// quiet says that nobody asked for what is being done, which limits whether it may start the worker.
+type quiet int
+
+const (
+	quietNever         quiet = iota
+	quietUnlessStopped       // start it unless the user stopped it, and do not try again at once
+	quietAlways              // leave it be
+)
+
+type quietKey struct{}
+
+// mayStart tells whether what ctx is for may start the worker.
+func (l *link) mayStart(ctx context.Context) bool {
+	if !l.core.opts.Autostart {
+		return false
+	}
+	switch q, _ := ctx.Value(quietKey{}).(quiet); q {
+	case quietAlways:
+		return false
+	case quietUnlessStopped:
+		return !l.core.workerStopped() && time.Since(l.failed) > startAgain
+	}
+	return true
+}
+
+func newLink(c *Core) *link {
+	l := &link{core: c, dial: c.dialTemporal, turn: make(chan struct{}, 1)}
+	l.turn <- struct{}{}
+	return l
+}
+
+func (c *Core) resolve(ctx context.Context) (temporal.Profile, error) {
+	t := c.opts.Config.Temporal
+	p, err := temporal.Resolve(ctx, temporal.ResolveOptions{
+		Address: t.Address, Namespace: t.Namespace, ProfileName: t.Profile, StateDir: c.opts.Paths.TemporalDir,
+	})
+	if err != nil {
+		return p, lasting(editors.Errorf(editors.CodeTemporalUnavailable, "the Temporal settings cannot be used: %w", err).
+			WithRemedy("Correct the Temporal settings, or remove them to use the embedded server."))
+	}
+	return p, nil
+}
+
+// embedded tells whether the server is, or would be, the one this product runs.
+func (c *Core) embedded(ctx context.Context) bool {
+	p, err := c.resolve(ctx)
+	return err == nil && p.Embedded
+}
+
+func (c *Core) dialTemporal(ctx context.Context, p temporal.Profile) (engine, error) {
+	keys, err := temporal.LoadKeys("", nil)
+	if err != nil {
+		return nil, err
+	}
+	timeout := remoteDial
+	if p.Embedded {
+		timeout = embeddedDial
+	}
+	conn, err := temporal.Dial(ctx, p, temporal.Options{Log: c.log, Timeout: timeout, Keys: keys})
+	if err != nil {
+		return nil, err
+	}
+	payloads, err := newPayloadConverter()
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return &temporalEngine{client: conn, namespace: p.Namespace, converter: payloads}, nil
+}
+
+// engine returns the connection, making it and starting the worker if need be. Its errors are *editors.Error.
+func (l *link) engine(ctx context.Context) (engine, error) {
+	select {
+	case <-l.turn:
+	default:
+		progress(ctx, "Waiting for the connection to Temporal.")
+		select {
+		case <-l.turn:
+		case <-ctx.Done():
+			return nil, asError("connecting to Temporal", ctx.Err())
+		}
+	}
+	defer func() { l.turn <- struct{}{} }()
+	if l.now != nil && !l.suspect && !l.workerIsMissing(ctx) {
+		return l.now, nil
+	}
+	if err := l.connect(ctx); err != nil {
+		return nil, asError("connecting to Temporal", err)
+	}
+	l.suspect = false
+	return l.now, nil
+}
+
+// connect looks at what is there, starts what is missing, and dials unless the present connection leads there.
+func (l *link) connect(ctx context.Context) error {
+	p, err := l.core.resolve(ctx)
+	if err != nil {
+		return err
+	}
+	if !p.Embedded || !l.mayStart(ctx) {
+		return l.reach(ctx, p)
+	}
+	if l.core.workerAlive() && l.reach(ctx, p) == nil {
+		l.alive = time.Now()
+		return nil
+	}
+	if err := l.core.startWorker(ctx, true); err != nil {
+		l.failed = time.Now()
+		return err
+	}
+	l.alive = time.Now()
+	if p, err = l.core.resolve(ctx); err != nil {
+		return err
+	}
+	return l.reach(ctx, p)
+}
+
+// reach keeps the present connection when it leads to p, since it reconnects by itself.
+func (l *link) reach(ctx context.Context, p temporal.Profile) error {
+	if l.now != nil && p.Address == l.profile.Address && p.Namespace == l.profile.Namespace {
+		if err := l.now.Health(ctx); err == nil || !temporal.IsUnavailable(err) {
+			return nil
+		}
+	}
+	next, err := l.dial(ctx, p)
+	if err != nil {
+		return err
+	}
+	l.drop()
+	l.now, l.profile = next, p
+	return nil
+}
+
+func (l *link) drop() {
+	if l.now != nil {
+		l.now.Close()
+		l.now = nil
+	}
+}
+
+// workerIsMissing tells whether the worker, which the embedded server depends on, has ended.
+func (l *link) workerIsMissing(ctx context.Context) bool {
+	if !l.profile.Embedded || !l.mayStart(ctx) || time.Since(l.alive) < aliveFor {
+		return false
+	}
+	if !l.core.workerAlive() {
+		return true
+	}
+	l.alive = time.Now()
+	return false
+}
+
+// lost makes the next command look again at what is there.
+func (l *link) lost() {
+	<-l.turn
+	l.suspect = true
+	l.turn <- struct{}{}
+}
+
+func (l *link) close() {
+	<-l.turn
+	l.drop()
+	l.turn <- struct{}{}
+}
+
+// pause reports false when ctx ended before d had passed.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,89 @@
+// This file keeps the way to this host's worker: its feed, and the small calls that it answers.
+
+package core
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"sandboxagent/editors"
+	"sandboxagent/internal/feed"
+)
+
+// The calls that a worker answers on its feed.
+const (
+	CallBackends   = "backends"   // nothing → []editors.BackendInfo
+	CallModels     = "models"     // nothing → editors.ModelsResult
+	CallSetSecret  = "setSecret"  // editors.SetSecretParams → nothing
+	CallReadOutput = "readOutput" // editors.ReadOutputParams → ReadOutputAnswer: of a command that runs
+)
+
+// ReadOutputAnswer is a range of the output of a running command, byte-exact.
+type ReadOutputAnswer struct {
+	Data   []byte `json:"data"`
+	Offset int64  `json:"offset"` // where Data begins; more than asked when bytes were dropped
+	Total  int64  `json:"total"`  // bytes so far
+}
+
+// live connects to the feed when it is first needed.
+type live struct {
+	socket func() string
+
+	mu      sync.Mutex
+	watcher *feed.Watcher
+	closed  bool
+}
+
+// feed returns the watcher, nil after close.
+func (l *live) feed() *feed.Watcher {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.watcher == nil && !l.closed {
+		l.watcher = feed.Watch(l.socket, nil)
+	}
+	return l.watcher
+}
+
+func (l *live) connected() bool {
+	w := l.feed()
+	return w != nil && w.Connected()
+}
+
+// awaitConnected waits for a connection, at most d.
+func (l *live) awaitConnected(ctx context.Context, d time.Duration) bool {
+	w := l.feed()
+	return w != nil && bounded(ctx, d, w.WaitConnected) == nil
+}
+
+// call asks the worker; when there is no connection it fails at once.
+func (l *live) call(ctx context.Context, method string, params, result any) error {
+	w := l.feed()
+	if w == nil {
+		return editors.Errorf(editors.CodeCancelled, "the connection is closed")
+	}
+	return w.Call(ctx, method, params, result)
+}
+
+// await waits for a connection and asks the worker.
+func (l *live) await(ctx context.Context, method string, params, result any) error {
+	w := l.feed()
+	if w == nil {
+		return editors.Errorf(editors.CodeCancelled, "the connection is closed")
+	}
+	w.Retry()
+	if err := w.WaitConnected(ctx); err != nil {
+		return editors.Errorf(editors.CodeWorkerUnavailable, "the worker of this host cannot be reached: %w", err).WithRemedy(remedyStart)
+	}
+	return w.Call(ctx, method, params, result)
+}
+
+func (l *live) close() {
+	l.mu.Lock()
+	w := l.watcher
+	l.watcher, l.closed = nil, true
+	l.mu.Unlock()
+	if w != nil {
+		w.Close()
+	}
+}

@@ -1,0 +1,120 @@
+// This file creates sessions.
+
+package core
+
+import (
+	"context"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"sandboxagent/editors"
+	"sandboxagent/internal/config"
+	"sandboxagent/internal/session"
+)
+
+// createTime bounds the creation of a session, before which the manager may have to rebuild its registry.
+const createTime = 8 * time.Second
+
+// requestSpace makes session ids from request ids, so that a repeated request finds the session it made.
+var requestSpace = uuid.NewSHA1(uuid.NameSpaceURL, []byte("sandboxagent/session"))
+
+// sessionIDFor is the id of the session that the request creates.
+func (c *Core) sessionIDFor(requestID string) string {
+	return uuid.NewSHA1(requestSpace, []byte(c.opts.Config.Owner+"\x00"+requestID)).String()
+}
+
+func (c *Conn) new(ctx context.Context, p editors.NewParams) (editors.NewResult, error) {
+	folder, err := c.folder(p.WorkspaceFolder)
+	if err != nil {
+		return editors.NewResult{}, err
+	}
+	p.WorkspaceFolder = folder
+	result, err := c.core.create(ctx, p)
+	if err != nil {
+		return editors.NewResult{}, err
+	}
+	c.settle(ctx, result.Session.ID, result.Seq)
+	return editors.NewResult{Session: result.Session}, nil
+}
+
+// create asks the owner's manager for a session with the defaults of this user.
+func (c *Core) create(ctx context.Context, p editors.NewParams) (session.CreateResult, error) {
+	host, err := config.HostID(c.opts.Paths)
+	if err != nil {
+		return session.CreateResult{}, asError("creating a session", err)
+	}
+	path, err := folderPath(p.WorkspaceFolder)
+	if err != nil {
+		return session.CreateResult{}, err
+	}
+	ctx = withPatience(ctx, createTime)
+	if err := checkNew(p); err != nil {
+		return session.CreateResult{}, err
+	}
+	p = c.withDefaults(p)
+	in := session.CreateInput{
+		RequestID: p.RequestID, SessionID: c.sessionIDFor(p.RequestID), Owner: c.opts.Config.Owner, HostID: host,
+		Folder: path, FolderURI: p.WorkspaceFolder, Params: p,
+	}
+	var result session.CreateResult
+	err = c.request(ctx, "creating a session", func(ctx context.Context, e engine) (err error) {
+		result, err = e.Create(ctx, in)
+		return err
+	})
+	return result, err
+}
+
+func (c *Core) withDefaults(p editors.NewParams) editors.NewParams {
+	p.RequestID = newRequestID(p.RequestID)
+	if p.Backend == nil {
+		p.Backend = &editors.Backend{Kind: editors.Local}
+	}
+	if p.Model == "" {
+		p.Model = c.opts.Config.Model
+	}
+	if p.ApprovalMode == "" {
+		p.ApprovalMode = c.opts.Config.ApprovalMode
+	}
+	return p
+}
+
+func checkNew(p editors.NewParams) error {
+	if err := checkTitle(p.Title); err != nil {
+		return err
+	}
+	if p.Backend != nil && !slices.Contains([]editors.BackendKind{editors.Local, editors.Docker, editors.E2B, editors.Daytona}, p.Backend.Kind) {
+		return editors.Errorf(editors.CodeInvalidParams, "there is no backend %q", p.Backend.Kind).WithRemedy("Use local, docker, e2b or daytona.")
+	}
+	return nil
+}
+
+func checkTitle(title string) error {
+	if n := utf8.RuneCountInString(title); n > editors.MaxTitleRunes {
+		return editors.Errorf(editors.CodeLimit, "the title has %d characters; at most %d are allowed", n, editors.MaxTitleRunes)
+	}
+	return nil
+}
+
+// folderPath returns the absolute path of a folder's file URI.
+func folderPath(uri string) (string, error) {
+	u, err := url.Parse(uri)
+	if err != nil || u.Scheme != "file" || (u.Host != "" && u.Host != "localhost") || !filepath.IsAbs(u.Path) {
+		return "", editors.Errorf(editors.CodeInvalidParams, "workspaceFolder %q is not the file URI of a local folder", uri).
+			WithRemedy("Pass a URI such as file:///home/me/project.")
+	}
+	return filepath.Clean(u.Path), nil
+}
+
+// canonicalFolder writes the file URI of a folder as this product does, since editors escape differently.
+func canonicalFolder(uri string) (string, error) {
+	path, err := folderPath(uri)
+	if err != nil {
+		return "", err
+	}
+	return (&url.URL{Scheme: "file", Path: path}).String(), nil
+}

@@ -1,0 +1,131 @@
+// This file starts, stops and finds this host's worker.
+
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"syscall"
+	"time"
+
+	"sandboxagent/editors"
+	"sandboxagent/internal/config"
+	"sandboxagent/server/core/workerproc"
+)
+
+const (
+	readyPoll    = 50 * time.Millisecond
+	stopPatience = 30 * time.Second
+)
+
+// WorkerStatus is what is known of this host's worker.
+type WorkerStatus struct {
+	Running   bool      `json:"running"`
+	PID       int       `json:"pid,omitempty"`
+	Version   string    `json:"version,omitempty"`
+	StartedAt time.Time `json:"startedAt,omitzero"`
+	Socket    string    `json:"socket,omitempty"`
+	Log       string    `json:"log"` // where it logs
+}
+
+// StartWorker starts this host's worker unless it runs, and returns when it is ready.
+func (c *Core) StartWorker(ctx context.Context) (WorkerStatus, error) {
+	p, err := c.resolve(ctx)
+	if err != nil {
+		return WorkerStatus{}, err
+	}
+	if err := c.startWorker(ctx, p.Embedded); err != nil {
+		return WorkerStatus{}, err
+	}
+	return c.WorkerStatus(ctx)
+}
+
+// StopWorker asks this host's worker to end and waits for it. Sessions wait for the next worker.
+func (c *Core) StopWorker(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, stopPatience)
+	defer cancel()
+	alive, err := workerproc.Alive(c.opts.Paths.WorkerLock)
+	if err != nil {
+		return asError("stopping the worker", err)
+	}
+	if !alive {
+		return nil
+	}
+	info, err := config.ReadWorkerInfo(c.opts.Paths)
+	if err != nil || info.PID <= 1 {
+		return editors.Errorf(editors.CodeBusy, "the worker is still starting").WithRemedy("Try again in a moment.")
+	}
+	if err := syscall.Kill(info.PID, syscall.SIGTERM); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return asError("stopping the worker", fmt.Errorf("signalling process %d: %w", info.PID, err))
+	}
+	if err := os.WriteFile(c.stoppedFile(), nil, 0o600); err != nil {
+		c.log.Warn("stop not recorded", "error", err)
+	}
+	progress(ctx, "Waiting for the worker to finish what it is doing.")
+	for c.workerAlive() {
+		if !pause(ctx, readyPoll) {
+			return editors.Errorf(editors.CodeBusy, "the worker (pid %d) has not ended yet", info.PID).
+				WithRemedy("Try again, or read its log: " + c.workerLog())
+		}
+	}
+	return nil
+}
+
+// WorkerStatus tells whether this host's worker runs.
+func (c *Core) WorkerStatus(context.Context) (WorkerStatus, error) {
+	status := WorkerStatus{Log: c.workerLog()}
+	alive, err := workerproc.Alive(c.opts.Paths.WorkerLock)
+	if err != nil {
+		return status, asError("looking for the worker", err)
+	}
+	if !alive {
+		return status, nil
+	}
+	status.Running = true
+	if info, err := config.ReadWorkerInfo(c.opts.Paths); err == nil && processExists(info.PID) {
+		status.PID, status.Version, status.StartedAt, status.Socket = info.PID, info.Version, info.StartedAt, info.Socket
+	}
+	return status, nil
+}
+
+// stoppedFile is there while the worker is stopped because the user said so.
+func (c *Core) stoppedFile() string { return c.opts.Paths.WorkerLock + ".stopped" }
+
+func (c *Core) workerStopped() bool {
+	_, err := os.Stat(c.stoppedFile())
+	return err == nil
+}
+
+// workerAlive tells whether a worker runs; one that cannot be looked for does not count.
+func (c *Core) workerAlive() bool {
+	alive, err := workerproc.Alive(c.opts.Paths.WorkerLock)
+	if err != nil {
+		c.log.Warn("worker lock not readable", "error", err)
+	}
+	return alive
+}
+
+// workerReady tells whether a worker runs, has written what it is, and listens.
+func (c *Core) workerReady(ctx context.Context) bool {
+	info, err := config.ReadWorkerInfo(c.opts.Paths)
+	if err != nil || !processExists(info.PID) || !c.workerAlive() {
+		return false
+	}
+	dialer := net.Dialer{Timeout: time.Second}
+	conn, err := dialer.DialContext(ctx, "unix", c.opts.Paths.DialSocket())
+	if err != nil {
+		return false
+	}
+	return conn.Close() == nil
+}
+
+func processExists(pid int) bool {
+	if pid <= 0 {
+		return false
+	}
+	err := syscall.Kill(pid, 0)
+	return err == nil || errors.Is(err, os.ErrPermission)
+}
