@@ -66,19 +66,16 @@ func overviewTask(t *demoTurn) string {
 		return ""
 	}
 	text := "I can list, read, search, run a command in `backticks`, and make a small edit. This is what is here:\n\n" + fence(out)
-	found := readmeName.FindStringSubmatch(out)
-	if found == nil {
+	readme := readmeIn(out)
+	if readme == "" {
 		return text
 	}
-	readme := found[1]
 	about, ok := t.use("read_file", fmt.Sprintf("There is a `%s`; let me read it.", readme), map[string]string{"path": readme})
 	if !ok {
 		return ""
 	}
 	return fmt.Sprintf("%s\n\n`%s` begins:\n\n%s", text, readme, fence(head(about, 12)))
 }
-
-var readmeName = regexp.MustCompile(`(?i)(?:^|[\s"])(readme(?:\.[a-z]+)?)\b`)
 
 func replaceTask(from, to, file string) demoTask {
 	return func(t *demoTurn) string {

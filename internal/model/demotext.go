@@ -18,12 +18,37 @@ var (
 	truncated   = regexp.MustCompile(`(?i)\btruncated\b|\bmore lines\b|\bbytes omitted\b`)
 	missingFile = regexp.MustCompile(`(?i)no such file|not found|not exist|cannot find|cannot read|is a directory|not a file`)
 	numbered    = regexp.MustCompile(`^\s*(\d+)(?:\t|→| ?[|:] ?| {2})(.*)$`)
+	readmeLine  = regexp.MustCompile(`(?i)^([\s│├└─"-]*)(readme(?:\.[a-z]+)?)(?:[\s",]|$)`)
+	emptyFile   = regexp.MustCompile(`(?i)^.{0,60}\bempty\b.{0,20}$`)
 	backticks   = regexp.MustCompile("`{3,}")
 )
 
 // missing tells the short message of a failed read from the text of a file.
 func missing(result string) bool {
 	return len(result) < 600 && missingFile.MatchString(head(result, 2))
+}
+
+// readmeIn finds the README at the top of a listing, also of one that is a tree; "" when there is none.
+func readmeIn(listing string) string {
+	lines := strings.Split(listing, "\n")
+	for i, line := range lines {
+		m := readmeLine.FindStringSubmatch(line)
+		if m != nil && atTop(lines[:i], len(m[1])) {
+			return m[2]
+		}
+	}
+	return ""
+}
+
+// atTop says whether a line with this indentation stands below no folder but the one that was listed.
+func atTop(before []string, indentation int) bool {
+	for i := len(before) - 1; i >= 0; i-- {
+		name := strings.TrimLeft(before[i], " \t│├└─\"-")
+		if name != "" && len(before[i])-len(name) < indentation {
+			return name == "." || name == "./" || strings.ContainsAny(name, "[{:")
+		}
+	}
+	return true
 }
 
 // fileLines returns the lines of a file from the result of read_file, with or without line numbers before them.
@@ -44,7 +69,7 @@ func fileLines(result string) []string {
 		return lines
 	}
 	result = strings.TrimSuffix(result, "\n")
-	if result == "" {
+	if result == "" || emptyFile.MatchString(result) {
 		return nil
 	}
 	return strings.Split(result, "\n")

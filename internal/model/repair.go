@@ -95,7 +95,7 @@ func (r *repairer) call(at int, e Entry) {
 		return
 	}
 	r.calls[e.CallID] = true
-	e.Arguments = cleanArguments(e.Arguments)
+	e.Text, e.Arguments = cleanText(e.Text), cleanArguments(e.Arguments)
 	r.emit(r.ours(e))
 	text := noResult
 	for _, found := range r.results[e.CallID] {
