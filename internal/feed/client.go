@@ -8,7 +8,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -105,16 +107,22 @@ func (c *Client) fail(err error) {
 		return
 	}
 	c.err = err
-	subs := c.subs
-	c.subs = map[uint64]*Subscription{}
 	c.mu.Unlock()
 	_ = c.peer.Close()
 	close(c.done)
-	for _, s := range subs {
-		if c.owns {
-			s.end()
-		}
+	for _, s := range c.owned() {
+		s.end()
 	}
+}
+
+// owned lists the subscriptions that end with the connection.
+func (c *Client) owned() []*Subscription {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.owns {
+		return nil
+	}
+	return slices.Collect(maps.Values(c.subs))
 }
 
 // Done is closed when the connection has died or was closed.
@@ -130,6 +138,9 @@ func (c *Client) Err() error {
 // Close ends the connection and the subscriptions made with Subscribe.
 func (c *Client) Close() error {
 	c.fail(net.ErrClosed)
+	for _, s := range c.owned() {
+		s.abandon()
+	}
 	return nil
 }
 

@@ -27,17 +27,25 @@ type queue struct {
 
 func (q *queue) push(next queued) {
 	q.bytes += len(next.frame.Data)
-	if n := len(q.frames); n > 0 {
-		last := &q.frames[n-1]
-		if next.continues(*last) && len(last.frame.Data)+len(next.frame.Data) <= maxFrameData {
-			last.frame.Data = append(last.frame.Data, next.frame.Data...)
-			return
-		}
+	if !q.join(next) {
+		q.frames = append(q.frames, next)
 	}
-	q.frames = append(q.frames, next)
 	for q.bytes > queueBytes || len(q.frames) > queueFrames {
 		q.pop()
 	}
+}
+
+// join appends next to the last frame if it goes on there and both fit one frame.
+func (q *queue) join(next queued) bool {
+	if len(q.frames) == 0 {
+		return false
+	}
+	last := &q.frames[len(q.frames)-1]
+	if !next.continues(*last) || len(last.frame.Data)+len(next.frame.Data) > maxFrameData {
+		return false
+	}
+	last.frame.Data = append(last.frame.Data, next.frame.Data...)
+	return true
 }
 
 func (q *queue) pop() (queued, bool) {

@@ -30,16 +30,23 @@ func newSubscription(session string, leave func(*Subscription)) *Subscription {
 	return s
 }
 
-// Frames brings frames, in order per item, attempt and stream. It is closed by Close, and with the connection when the
-// subscription belongs to a Client.
+// Frames brings frames, in order per item, attempt and stream. It is closed by Close and when its Client or Watcher is
+// closed; after the connection of a Client died it still brings what waits and is closed then.
 func (s *Subscription) Frames() <-chan Frame { return s.frames }
 
 // Bells brings the latest seq that was rung, when there is a new one: durable events up to it may be there. It is closed
-// when Frames is.
+// no later than Frames is.
 func (s *Subscription) Bells() <-chan int64 { return s.bells }
 
-// Close ends the subscription. It may be called more than once.
+// Close ends the subscription; what waits is dropped. It may be called more than once.
 func (s *Subscription) Close() {
+	if s.abandon() {
+		s.leave()
+	}
+}
+
+// abandon ends the subscription without telling its owner; false: it was done before.
+func (s *Subscription) abandon() bool {
 	s.mu.Lock()
 	first := !s.done
 	s.done = true
@@ -47,8 +54,8 @@ func (s *Subscription) Close() {
 	if first {
 		close(s.closed)
 		s.end()
-		s.leave()
 	}
+	return first
 }
 
 // end says that nothing more comes; what waits is still delivered.

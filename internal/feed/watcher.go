@@ -221,6 +221,6 @@ func (w *Watcher) Close() {
 	w.subs, w.stopped = map[*Subscription]struct{}{}, true
 	w.mu.Unlock()
 	for s := range subs {
-		s.end()
+		s.abandon()
 	}
 }

@@ -96,6 +96,9 @@ func readMessage(r *bufio.Reader) (message, error) {
 	}
 	buf := make([]byte, length)
 	if _, err := io.ReadFull(r, buf); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
 		return message{}, fmt.Errorf("reading a message of the feed: %w", err)
 	}
 	end := fixedSize + int(binary.BigEndian.Uint16(buf[1:]))
