@@ -65,7 +65,7 @@ func TestDirCompressesWhenSmaller(t *testing.T) {
 
 func TestDamageIsFoundAndHealed(t *testing.T) {
 	text := bytes.Repeat([]byte("precious "), 100)
-	bomb := bombOf(t, 1<<30)
+	bomb := bombOf(t, 1<<28)
 	damages := map[string]func(object []byte) []byte{
 		"nothing left":    func([]byte) []byte { return nil },
 		"cut header":      func(o []byte) []byte { return o[:headerSize-1] },
