@@ -15,7 +15,7 @@ func (c *Conn) attach(ctx context.Context, p editors.AttachParams) (editors.Atta
 		return editors.AttachResult{}, noSession()
 	}
 	w := c.core.watch(p.SessionID)
-	c.drop(p.SessionID)
+	c.drop(ctx, p.SessionID)
 	a := newAttachment(w, c.wake)
 	result, err := c.core.attachResult(ctx, w, p)
 	if err != nil {
@@ -70,20 +70,25 @@ func (c *Conn) adopt(id string, a *attachment, result editors.AttachResult) bool
 	return true
 }
 
-// drop ends the attachment to a session, if there is one.
-func (c *Conn) drop(id string) {
+// drop ends the attachment to a session, if there is one. Nothing of it reaches the sink afterwards, unless the sink takes
+// very long.
+func (c *Conn) drop(ctx context.Context, id string) {
 	c.mu.Lock()
 	a := c.attached[id]
 	delete(c.attached, id)
 	c.mu.Unlock()
-	if a != nil {
-		a.end()
-		c.core.release(id)
+	if a == nil {
+		return
 	}
+	a.end()
+	ctx, cancel := context.WithTimeout(ctx, settleTime)
+	defer cancel()
+	a.awaitIdle(ctx)
+	c.core.release(id)
 }
 
-func (c *Conn) detach(_ context.Context, p editors.SessionParams) (editors.Empty, error) {
-	c.drop(p.SessionID)
+func (c *Conn) detach(ctx context.Context, p editors.SessionParams) (editors.Empty, error) {
+	c.drop(ctx, p.SessionID)
 	return editors.Empty{}, nil
 }
 

@@ -21,11 +21,12 @@ type attachment struct {
 	mu      sync.Mutex
 	begun   bool // the answer to attach was written
 	ended   bool
+	busy    bool  // something is on its way to the sink
 	cursor  int64 // seq of the last durable event delivered
 	places  map[placeKey]place
 	pending map[string]editors.Approval // approvals told of and not resolved
 	reread  []editors.EventMessage      // events read from the workflow because the log no longer had them
-	moved   chan struct{}               // closed at the next move of cursor; nil when nobody waits
+	moved   chan struct{}               // closed at the next change; nil when nobody waits
 }
 
 type placeKey struct{ item, stream string }
@@ -61,21 +62,28 @@ func (a *attachment) begin() {
 func (a *attachment) end() {
 	a.mu.Lock()
 	a.ended = true
-	a.moveLocked(a.cursor)
+	a.moveLocked()
 	a.mu.Unlock()
 	a.watcher.mu.Lock()
 	delete(a.watcher.readers, a)
 	a.watcher.mu.Unlock()
 }
 
-// next returns what to deliver now, marking nothing; ok is false when there is nothing. The error is errLagging when the
-// events after the cursor have to be read again.
+// next returns what to deliver now, after which delivered is to be called; ok is false when there is nothing. The error
+// is errLagging when the events after the cursor have to be read again.
 func (a *attachment) next() (m editors.EventMessage, ok bool, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.begun || a.ended {
 		return m, false, nil
 	}
+	m, ok, err = a.peek()
+	a.busy = ok
+	return m, ok, err
+}
+
+// peek is next for one that holds a.mu.
+func (a *attachment) peek() (m editors.EventMessage, ok bool, err error) {
 	for len(a.reread) > 0 {
 		if m = a.reread[0]; m.Seq > a.cursor {
 			return m, true, nil
@@ -91,6 +99,8 @@ func (a *attachment) next() (m editors.EventMessage, ok bool, err error) {
 		return m, false, errLagging
 	case there:
 		return m, true, nil
+	case w.events.last() < a.cursor:
+		return m, false, nil // the watcher does not know yet which of its open items the client has seen completed
 	}
 	m, ok = a.nextDelta()
 	return m, ok, nil
@@ -121,12 +131,13 @@ func (a *attachment) nextDelta() (editors.EventMessage, bool) {
 
 // delivered marks m as delivered.
 func (a *attachment) delivered(m editors.EventMessage) {
-	if m.Event.Type == editors.ItemDelta {
-		return
-	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.busy = false
+	defer a.moveLocked()
 	switch e := m.Event; e.Type {
+	case editors.ItemDelta:
+		return
 	case editors.ItemEnded:
 		for key := range a.places {
 			if key.item == e.Item.ID {
@@ -138,11 +149,11 @@ func (a *attachment) delivered(m editors.EventMessage) {
 	case editors.ApprovalResolved:
 		delete(a.pending, e.Approval.ID)
 	}
-	a.moveLocked(m.Seq)
+	a.cursor = m.Seq
 }
 
-func (a *attachment) moveLocked(seq int64) {
-	a.cursor = seq
+// moveLocked tells those who wait that something has changed. The caller holds a.mu.
+func (a *attachment) moveLocked() {
 	if a.moved != nil {
 		close(a.moved)
 		a.moved = nil
@@ -210,9 +221,18 @@ func (a *attachment) summary(v agent.View) []editors.EventMessage {
 
 // await waits until all events up to seq were delivered, the attachment has ended, or ctx ends.
 func (a *attachment) await(ctx context.Context, seq int64) {
+	a.until(ctx, func() bool { return a.cursor >= seq || a.ended || !a.begun })
+}
+
+// awaitIdle waits until nothing is on its way to the sink any more, or ctx ends.
+func (a *attachment) awaitIdle(ctx context.Context) {
+	a.until(ctx, func() bool { return !a.busy })
+}
+
+func (a *attachment) until(ctx context.Context, met func() bool) {
 	for {
 		a.mu.Lock()
-		if a.cursor >= seq || a.ended || !a.begun {
+		if met() {
 			a.mu.Unlock()
 			return
 		}

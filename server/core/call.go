@@ -12,7 +12,7 @@ import (
 
 	"sandboxagent/editors"
 	"sandboxagent/internal/agent"
-	"sandboxagent/server/core/workerproc"
+	"sandboxagent/internal/workerproc"
 )
 
 const (

@@ -13,7 +13,7 @@ import (
 
 	"sandboxagent/editors"
 	"sandboxagent/internal/config"
-	"sandboxagent/server/core/workerproc"
+	"sandboxagent/internal/workerproc"
 )
 
 const (
