@@ -168,16 +168,20 @@ func (w *eventWriter) body(index int, item object, chunk int) bool {
 		return stream("response.function_call_arguments.delta", text, nil) &&
 			w.send("response.function_call_arguments.done", false, place(object{"arguments": text, "name": item["name"]}))
 	}
-	kind, at, parts := "response.content_part", "content_index", item["content"]
+	kind, at, in := "response.content_part", "content_index", "content"
 	if item["type"] == "reasoning" {
-		kind, at, parts = "response.reasoning_summary_part", "summary_index", item["summary"]
+		kind, at, in = "response.reasoning_summary_part", "summary_index", "summary"
 	}
-	where := object{at: 0}
-	part := parts.([]object)[0] //nolint:forcetypeassert // outputs made it
+	parts, _ := item[in].([]object)
+	if len(parts) == 0 {
+		return true
+	}
+	where, part := object{at: 0}, parts[0]
 	name, text := partEvents(part)
-	done := place(where)
-	done[part["type"].(string)] = text
-	done["text"] = text
+	done := place(object{at: 0, "text": text})
+	if part["type"] == "refusal" {
+		done["refusal"] = text
+	}
 	empty := object{"type": part["type"], "text": ""}
 	return w.send(kind+".added", false, place(object{at: 0, "part": empty})) &&
 		stream(name+".delta", text, where) &&
