@@ -200,6 +200,13 @@ func (f *tomlFile) at(key string) string {
 // may be missed or misplaced.
 func keyLines(text string) map[string]int {
 	lines, prefix := map[string]int{}, ""
+	note := func(key string, line int) { // the line of a key is also the first one of the tables it is in
+		for ; key != ""; key = key[:max(strings.LastIndexByte(key, '.'), 0)] {
+			if lines[key] == 0 {
+				lines[key] = line
+			}
+		}
+	}
 	for i, line := range strings.Split(text, "\n") {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "#") {
@@ -208,13 +215,11 @@ func keyLines(text string) map[string]int {
 		if table, ok := strings.CutPrefix(line, "["); ok {
 			table, _, _ = strings.Cut(strings.TrimPrefix(table, "["), "]")
 			prefix = bareKey(table) + "."
-			lines[strings.TrimSuffix(prefix, ".")] = i + 1
+			note(bareKey(table), i+1)
 			continue
 		}
 		if key, _, ok := strings.Cut(line, "="); ok {
-			if key = prefix + bareKey(key); lines[key] == 0 {
-				lines[key] = i + 1
-			}
+			note(prefix+bareKey(key), i+1)
 		}
 	}
 	return lines

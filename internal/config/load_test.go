@@ -92,7 +92,7 @@ func TestUnknownKeysAreWarnedOf(t *testing.T) {
 		require.Contains(t, w.String(), w.Key)
 		lines[w.Key] = w.Line
 	}
-	require.Equal(t, map[string]int{"modell": 2, "openai.base-url": 5, "extra": 0}, lines)
+	require.Equal(t, map[string]int{"modell": 2, "openai.base-url": 5, "extra": 6}, lines)
 }
 
 func TestWhatIsWrongIsSaidClearly(t *testing.T) {
