@@ -99,7 +99,7 @@ func (a *answer) call(index int, id, name string) error {
 	s := slot{KindToolCall, index}
 	if _, known := a.slots[s]; known {
 		if e := &a.parts[a.slots[s]].entry; e.Name == "" {
-			e.Name = name
+			e.Name = cleanText(name)
 		}
 		return nil
 	}
@@ -111,7 +111,7 @@ func (a *answer) call(index int, id, name string) error {
 	if err != nil {
 		return err
 	}
-	a.parts[at].entry.CallID, a.parts[at].entry.Name = id, name
+	a.parts[at].entry.CallID, a.parts[at].entry.Name = id, cleanText(name)
 	a.report(at, "")
 	return nil
 }

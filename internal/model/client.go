@@ -193,14 +193,12 @@ func containsAny(text string, words []string) bool {
 	return false
 }
 
+const noKeyRemedy = "Set OPENAI_API_KEY (in the environment, in the .env beside your config, or with the editor's Set API Key command), " +
+	"or choose the model \"demo\"."
+
 func needKey(end endpoint, key string) *Error {
 	if key != "" || (!end.openAI && end.local) {
 		return nil
 	}
-	return &Error{
-		Kind:    ErrNoKey,
-		Message: "There is no API key for " + end.host + ".",
-		Remedy: "Set OPENAI_API_KEY (in the environment, in the .env beside your config, or with the editor's Set API Key command), " +
-			"or choose the model \"demo\".",
-	}
+	return &Error{Kind: ErrNoKey, Message: "There is no API key for " + end.host + ".", Remedy: noKeyRemedy}
 }

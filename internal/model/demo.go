@@ -49,7 +49,7 @@ func demoTokens(req Request) int64 {
 	return int64(bytes / 4)
 }
 
-// demoSpeaker streams an answer word by word until its context ends.
+// demoSpeaker streams an answer piece by piece until its context ends.
 type demoSpeaker struct {
 	ctx    context.Context
 	delay  time.Duration
@@ -57,12 +57,29 @@ type demoSpeaker struct {
 }
 
 func (s *demoSpeaker) say(to slot, text string) {
-	for _, word := range strings.SplitAfter(text, " ") {
+	for _, piece := range demoPieces(text) {
 		if !s.pause() {
 			return
 		}
-		_ = s.answer.add(to, word) // far below the limits
+		_ = s.answer.add(to, piece) // far below the limits
 	}
+}
+
+// demoPieces cuts prose into words and quotations into lines.
+func demoPieces(text string) []string {
+	var pieces []string
+	fenced := false
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "```") {
+			fenced = !fenced
+		}
+		if fenced {
+			pieces = append(pieces, line)
+		} else {
+			pieces = append(pieces, strings.SplitAfter(line, " ")...)
+		}
+	}
+	return pieces
 }
 
 func (s *demoSpeaker) call(want *demoCall, id string) {

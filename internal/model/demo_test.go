@@ -132,6 +132,8 @@ func TestDemo(t *testing.T) {
 		"read missing.txt":                             {tools: "read_file", says: []string{"could not read", "no such file"}},
 		"run `go test ./...`":                          {tools: "exec_command", says: []string{"output of go test ./...", "exit code 0"}},
 		"Could you execute \"date\" please":            {tools: "exec_command", says: []string{"output of date"}},
+		"let's run 'go vet' since it's short":          {tools: "exec_command", says: []string{"output of go vet"}},
+		"run it, it's what's needed":                   {tools: "list read_file"},
 		"search for `hello`":                           {tools: "search", says: []string{"found hello"}},
 		"replace `hello` with `hi there` in main.go":   {tools: "read_file apply_patch", says: []string{"updated main.go"}, file: "main.go", holds: "println(\"hi there\")"},
 		"Replace \"absent\" by \"x\" in main.go":       {tools: "read_file", says: []string{"does not contain"}},

@@ -11,8 +11,8 @@ type demoTask func(*demoTurn) string
 
 const (
 	maxDemoTasks = 8
-	quoted       = "(?:`([^`]*)`|\"([^\"]*)\"|'([^']*)'|“([^”]*)”)" // four groups, one of them set
-	path         = "(?:`([^`]+)`|\"([^\"]+)\"|'([^']+)'|([\\w./@+-]*[\\w/-]))"
+	quoted       = "(?:`([^`]*)`|\"([^\"]*)\"|\\B'([^']*)'\\B|“([^”]*)”)" // four groups, one of them set; \B: no apostrophes
+	path         = "(?:`([^`]+)`|\"([^\"]+)\"|\\B'([^']+)'\\B|([\\w./@+-]*[\\w/-]))"
 	article      = `(?:me\s+)?(?:the\s+|a\s+|an\s+)?(?:new\s+)?(?:file\s+|folder\s+|directory\s+)?(?:named\s+|called\s+)?`
 )
 
@@ -27,7 +27,7 @@ func rule(pattern string, task func(args []string) demoTask) demoRule {
 }
 
 var demoRules = []demoRule{
-	rule(`\b(?:run|execute)\b[^`+"`"+`"'“]*`+quoted, func(a []string) demoTask { return runTask(a[0]) }),
+	rule(`\b(?:run|execute)\b.*?`+quoted, func(a []string) demoTask { return runTask(a[0]) }),
 	rule(`\breplace\s+`+quoted+`\s+(?:with|by)\s+`+quoted+`\s+in\s+`+article+path, func(a []string) demoTask { return replaceTask(a[0], a[1], a[2]) }),
 	rule(`\b(?:append|add)\s+`+quoted+`\s+to\s+`+article+path, func(a []string) demoTask { return appendTask(a[0], a[1]) }),
 	rule(`\b(?:create|add|write|make)\s+`+article+path+`\s+(?:with|containing|saying)\s+(?:the\s+)?(?:text\s+|contents?\s+|line\s+)?`+quoted,
@@ -63,7 +63,8 @@ func readRule(a []string) demoTask {
 
 var (
 	quotedSpan = regexp.MustCompile("`[^`]*`|\"[^\"]*\"|“[^”]*”")
-	separator  = regexp.MustCompile(`(?i)[;\n]|[.!?]\s|,?\s+(?:and\s+)?then\s+|,?\s+and\s+(?:(?:run|execute|list|read|show|create|add|write|append|replace|search|find|open)\b)`)
+	separator  = regexp.MustCompile(`(?i)[;\n]|[.!?]\s|,?\s+(?:and\s+)?then\s+|` +
+		`,?\s+and\s+(?:(?:run|execute|list|read|show|create|add|write|append|replace|search|find|open)\b)`)
 )
 
 // demoTasks reads a request clause by clause. A request that matches no rule gets an overview of the folder.

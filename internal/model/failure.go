@@ -2,6 +2,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -108,10 +109,19 @@ func classify(status int, p problem) (kind ErrorKind, retryable bool) {
 		return ErrRefused, false
 	case status >= 500 || status == http.StatusRequestTimeout || status == http.StatusConflict || status == http.StatusTooEarly:
 		return ErrOverloaded, true
-	case p.mentions("server_error", "overloaded", "slow_down", "internal_error", "timeout", "unavailable") && status == 0:
-		return ErrOverloaded, true
+	case status == 0 && !p.mentions("invalid", "policy", "unsupported", "content_filter"):
+		return ErrOverloaded, true // within a stream, after the request was accepted
 	}
 	return ErrRefused, false
+}
+
+// codeStatus is the HTTP status that some servers give as the code of an error within a stream; 0 when it is none.
+func codeStatus(code string) int {
+	n, err := strconv.Atoi(code)
+	if err != nil || n < 400 || n > 599 {
+		return 0
+	}
+	return n
 }
 
 func unknownModel(status int, p problem) bool {
@@ -145,7 +155,10 @@ func (c *call) statusError(res *http.Response) *Error {
 
 // problemError makes the *Error for what the provider said.
 func (c *call) problemError(status int, p problem) *Error {
-	kind, retryable := classify(status, p)
+	kind, retryable := classify(cmp.Or(status, codeStatus(p.Code)), p)
+	if kind == ErrAuth && c.key == "" {
+		kind = ErrNoKey
+	}
 	e := &Error{Kind: kind, Status: status, Retryable: retryable, code: p.Code, param: p.Param}
 	if retryable {
 		e.RetryAfter = hintedDelay(p.Message)
@@ -165,14 +178,18 @@ func (c *call) problemError(status int, p problem) *Error {
 func (c *call) explain(kind ErrorKind, status int) (message, remedy string) {
 	host := c.end.host
 	switch kind {
+	case ErrNoKey:
+		return host + " wants an API key, and there is none.", noKeyRemedy
 	case ErrAuth:
 		return "The key was refused by " + host + ".", "Check OPENAI_API_KEY, or set a new one with the editor's Set API Key command."
 	case ErrQuota:
 		return "The account at " + host + " has no credit left.", "Add credit at the provider, use another key, or choose the model \"demo\"."
 	case ErrTooLong:
-		return "The conversation is too long for the model " + strconv.Quote(c.req.Model) + ".", "Start a new session, or choose a model with a larger context."
+		return fmt.Sprintf("The conversation is too long for the model %q.", c.req.Model),
+			"Start a new session, or choose a model with a larger context."
 	case ErrUnknown:
-		return host + " does not know the model " + strconv.Quote(c.req.Model) + ".", "Choose another model, or check its spelling and whether your account may use it."
+		return fmt.Sprintf("%s does not know the model %q.", host, c.req.Model),
+			"Choose another model, or check its spelling and whether your account may use it."
 	case ErrRateLimited:
 		return host + " asks to slow down (rate limit).", "Wait a little, or raise the limit of your account."
 	case ErrOverloaded:

@@ -58,6 +58,8 @@ var faultCases = []faultCase{
 	{name: "endless line", fault: modeltest.Fault{Malformed: "longLine"}, kind: model.ErrMalformed},
 	{name: "error event", fault: modeltest.Fault{ErrorAfterChunks: at(2), Code: "server_error", Message: "The server had an error with " + canary}, kind: model.ErrOverloaded, retryable: true, partial: "A sent"},
 	{name: "error event, quota", fault: modeltest.Fault{ErrorAfterChunks: at(2), Code: "insufficient_quota"}, kind: model.ErrQuota, partial: "A sent"},
+	{name: "error event, status as code", fault: modeltest.Fault{ErrorAfterChunks: at(2), Code: "429", Message: "Provider returned error"}, kind: model.ErrRateLimited, retryable: true, partial: "A sent"},
+	{name: "error event, no code", fault: modeltest.Fault{ErrorAfterChunks: at(2), Message: "something broke"}, kind: model.ErrOverloaded, retryable: true, partial: "A sent"},
 	{name: "failed, rate limit", fault: modeltest.Fault{Failed: true, Code: "rate_limit_exceeded", Message: "Please try again in 20ms."}, kind: model.ErrRateLimited, retryable: true, after: 20 * time.Millisecond, partial: "A sentence."},
 	{name: "failed, too long", fault: modeltest.Fault{Failed: true, Code: "context_length_exceeded", Message: "too long"}, kind: model.ErrTooLong, partial: "A sentence."},
 	{name: "failed, prompt", fault: modeltest.Fault{Failed: true, Code: "invalid_prompt", Message: "no"}, kind: model.ErrRefused, partial: "A sentence."},

@@ -60,6 +60,19 @@ func TestLoopbackNeedsNoKey(t *testing.T) {
 	require.Equal(t, model.ErrNoKey, failure(t, err).Kind)
 }
 
+func TestLoopbackServerThatWantsAKey(t *testing.T) {
+	t.Parallel()
+	s := script(modeltest.Rule{})
+	s.Key = "sk-needed"
+	server := modeltest.Start(t, s)
+	_, err := get(t, model.Options{BaseURL: server.URL}).Respond(t.Context(), model.Request{Input: user("go")}, nil)
+	e := failure(t, err)
+	require.Equal(t, model.ErrNoKey, e.Kind)
+	require.Contains(t, e.Remedy, "OPENAI_API_KEY")
+	_, err = get(t, options(server, "")).Respond(t.Context(), model.Request{Input: user("go")}, nil)
+	require.Equal(t, model.ErrAuth, failure(t, err).Kind)
+}
+
 func TestEnvironmentIsNotRead(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "sk-from-the-environment")
 	t.Setenv("OPENAI_BASE_URL", "http://wrong.invalid")

@@ -73,8 +73,10 @@ const commonParameters = " model stream stream_options tools tool_choice paralle
 	"prompt_cache_key safety_identifier service_tier top_logprobs "
 
 var parameters = map[string]string{
-	wireResponses: commonParameters + "input instructions include reasoning max_output_tokens max_tool_calls previous_response_id text truncation background ",
-	wireChat:      commonParameters + "messages reasoning_effort max_tokens max_completion_tokens n stop seed response_format logprobs verbosity ",
+	wireResponses: commonParameters + "input instructions include reasoning max_output_tokens max_tool_calls previous_response_id " +
+		"text truncation background ",
+	wireChat: commonParameters + "messages reasoning_effort max_tokens max_completion_tokens n stop seed response_format logprobs " +
+		"verbosity ",
 }
 
 func checkParameters(wire string, fields map[string]json.RawMessage) *apiError {

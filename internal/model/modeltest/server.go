@@ -94,7 +94,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	switch {
 	case s.script.Key != "" && key != "Bearer "+s.script.Key:
-		s.refuse(w, rec, &apiError{status: 401, code: "invalid_api_key", message: "Incorrect API key provided: " + strings.TrimPrefix(key, "Bearer ") + "."})
+		said := "Incorrect API key provided: " + strings.TrimPrefix(key, "Bearer ") + "." // the real API shows it in part
+		s.refuse(w, rec, &apiError{status: http.StatusUnauthorized, code: "invalid_api_key", message: said})
 	case path == "/models" && req.Method == http.MethodGet:
 		s.record(rec)
 		writeJSON(w, http.StatusOK, s.models())
@@ -168,7 +169,8 @@ func (s *Server) answer(w http.ResponseWriter, req *http.Request, rec Recorded, 
 // quirky refuses what the script says this server refuses.
 func (s *Server) quirky(r *request, body []byte) *apiError {
 	if s.script.Strict && !slices.Contains(s.modelIDs(), r.model) {
-		return &apiError{status: http.StatusNotFound, code: "model_not_found", param: "model", message: "The model '" + r.model + "' does not exist or you do not have access to it."}
+		said := "The model '" + r.model + "' does not exist or you do not have access to it."
+		return &apiError{status: http.StatusNotFound, code: "model_not_found", param: "model", message: said}
 	}
 	var fields any
 	_ = json.Unmarshal(body, &fields)
