@@ -71,8 +71,9 @@ type Result struct {
 
 // Run runs a call and waits for its end. What went wrong with the call itself is told in the Result. An error is returned
 // only when the caller should act: it is a *sandbox.Error of class unavailable (retry), unknown (run again under the same
-// effect id, which re-attaches) or canceled. When ctx ends, a running command is killed with everything it started and the
-// Result, of status interrupted, holds its partial output; Run may then take up to 20 seconds longer.
+// effect id, which re-attaches) or canceled (a call without a command, whose effect did not happen). When ctx ends, a running
+// foreground command is killed with everything it started and the Result, of status interrupted, holds its partial output;
+// Run may then take up to 30 seconds longer. A background command lives on when a look at it is interrupted.
 func Run(ctx context.Context, env Env, call Call) (Result, error) {
 	started := time.Now()
 	defer startBeat(env.Beat)()

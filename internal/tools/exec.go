@@ -1,0 +1,149 @@
+// This file runs shell commands: in the foreground to their end, in the background until they may be left alone.
+
+package tools
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"sandboxagent/editors"
+	"sandboxagent/internal/sandbox"
+)
+
+const (
+	maxTimeout      = 2 * time.Hour
+	defaultYield    = time.Second
+	defaultPoll     = 5 * time.Second
+	maxYield        = 30 * time.Second
+	killTime        = 5 * time.Second  // for a killed command to end
+	reportTime      = 20 * time.Second // for reading and keeping the output of one that was interrupted
+	maxCommandBytes = 256 << 10
+)
+
+// execArgs are the arguments of exec_command.
+type execArgs struct {
+	Command    string `json:"command"`
+	Workdir    string `json:"workdir"`
+	TimeoutMs  int64  `json:"timeout_ms"`
+	Background bool   `json:"background"`
+	TTY        bool   `json:"tty"`
+	YieldMs    int64  `json:"yield_ms"`
+}
+
+// runExec runs exec_command. The effect id is the command's id, so that a call that is run again finds its command again.
+func runExec(ctx context.Context, env Env, call Call) (Result, error) {
+	var args execArgs
+	if err := decode(call, &args); err != nil {
+		return Result{}, err
+	}
+	cmd, err := args.command(env)
+	if err != nil {
+		return Result{}, err
+	}
+	f := &follower{env: env, id: call.EffectID, tty: args.TTY}
+	result := Result{Cwd: cmd.Dir, CommandID: f.id}
+	limit := time.Duration(-1)
+	if args.Background {
+		limit = yield(args.YieldMs, defaultYield)
+	}
+	err = env.Sandbox.Start(ctx, f.id, cmd)
+	var status sandbox.Status
+	if err == nil {
+		status, err = f.follow(ctx, limit)
+	}
+	if ctx.Err() != nil && (err != nil || status.State == sandbox.StateRunning) {
+		return f.interrupt(ctx, result)
+	}
+	if sandbox.ClassOf(err) == sandbox.ClassNotFound {
+		return result.unknown("the sandbox no longer knows the command"), nil
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	return f.report(ctx, result, status, sandbox.Offsets{})
+}
+
+// command checks the arguments and makes the command of them.
+func (a execArgs) command(env Env) (sandbox.Command, error) {
+	const op = "run command"
+	switch {
+	case strings.TrimSpace(a.Command) == "":
+		return sandbox.Command{}, sandbox.Errorf(sandbox.ClassInvalid, op, "the command is empty; give a shell command")
+	case strings.ContainsRune(a.Command, 0):
+		return sandbox.Command{}, sandbox.Errorf(sandbox.ClassInvalid, op, "the command has a NUL byte; give text")
+	case len(a.Command) > maxCommandBytes:
+		return sandbox.Command{}, sandbox.Errorf(sandbox.ClassLimit, op,
+			"the command has more than %d KiB; put its data into a file by apply_patch", maxCommandBytes>>10)
+	case a.TimeoutMs < 0 || a.YieldMs < 0:
+		return sandbox.Command{}, sandbox.Errorf(sandbox.ClassInvalid, op, "times cannot be negative")
+	}
+	timeout := min(time.Duration(min(a.TimeoutMs, maxTimeout.Milliseconds()))*time.Millisecond, maxTimeout)
+	if timeout == 0 && a.Background {
+		timeout = maxTimeout
+	}
+	return sandbox.Command{
+		Script: a.Command, Dir: relative(env, a.Workdir), Stdin: a.Background, TTY: a.TTY, Timeout: timeout,
+	}, nil
+}
+
+// yield returns how long to wait for a command that runs in the background.
+func yield(ms int64, otherwise time.Duration) time.Duration {
+	if ms <= 0 {
+		return otherwise
+	}
+	return time.Duration(min(ms, maxYield.Milliseconds())) * time.Millisecond
+}
+
+// interrupt kills the command, because ctx ended, and reports what it had printed. Where the worker is only to let go of it,
+// the command stays and an error says so.
+func (f *follower) interrupt(ctx context.Context, result Result) (Result, error) {
+	if err := detached(ctx); err != nil {
+		return Result{}, err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTime+reportTime)
+	defer cancel()
+	err := f.env.Sandbox.Kill(ctx, f.id)
+	if sandbox.ClassOf(err) == sandbox.ClassNotFound {
+		result.Status, result.Error = editors.ItemInterrupted, "interrupted before it started"
+		result.ForModel = "The command was interrupted before it started: it did not run."
+		return result, nil
+	}
+	if err != nil {
+		return result.unknown("it was interrupted, but could not be killed: " + sentence(err)), nil
+	}
+	status, err := f.follow(ctx, killTime)
+	if err != nil {
+		return result.unknown("it was killed, but the sandbox does not answer: " + sentence(err)), nil
+	}
+	if status.State == sandbox.StateRunning {
+		return result.unknown("it was killed, but has not ended yet"), nil
+	}
+	reported, err := f.report(ctx, result, status, sandbox.Offsets{})
+	if err != nil {
+		result.Status, result.Error = editors.ItemInterrupted, "its output could not be read: "+sentence(err)
+		result.ForModel = "The command was interrupted: it and all it started were killed. Its output could not be read.\n"
+		return result, nil
+	}
+	return reported, nil
+}
+
+// detached returns an error if ctx ended only to let the worker go.
+func detached(ctx context.Context) error {
+	if !errors.Is(context.Cause(ctx), ErrDetach) {
+		return nil
+	}
+	return &sandbox.Error{
+		Class: sandbox.ClassUnavailable, Op: "run command", Message: "the worker stops while the command goes on", Err: ErrDetach,
+	}
+}
+
+// unknown makes the result say that nobody can tell whether the command ran to its end.
+func (r Result) unknown(why string) Result {
+	r.Status = editors.ItemUnknown
+	r.Error = "the outcome of the command is unknown; it was not run again"
+	r.ForModel = "The outcome of this command is unknown: " + Head(why, 500) + ". It may have run partly or to its end; it was not run again. " +
+		"Look at what it should have done before you repeat it.\n"
+	return r
+}

@@ -1,0 +1,186 @@
+// This file tells how a command ended, or that it goes on, to the model and to the person.
+
+package tools
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"sandboxagent/editors"
+	"sandboxagent/internal/sandbox"
+)
+
+// report completes the result with the command's status and its output from the given offsets on.
+func (f *follower) report(ctx context.Context, result Result, status sandbox.Status, from sandbox.Offsets) (Result, error) {
+	if ctx.Err() != nil { // what it printed is to be told all the same
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), reportTime)
+		defer cancel()
+	}
+	stdout, err := f.capture(ctx, sandbox.Stdout, from.Stdout, status.Total.Stdout)
+	if err != nil {
+		return Result{}, err
+	}
+	stderr, err := f.capture(ctx, sandbox.Stderr, from.Stderr, status.Total.Stderr)
+	if err != nil {
+		return Result{}, err
+	}
+	result = result.ended(status)
+	f.preview(ctx, &result, stdout, stderr)
+	result.ForModel = f.tell(result, status, stdout, stderr)
+	return result, nil
+}
+
+// ended fills in what the status alone says.
+func (r Result) ended(status sandbox.Status) Result {
+	r.Status = editors.ItemCompleted
+	r.Duration = time.Since(status.Started)
+	if status.State == sandbox.StateRunning {
+		return r
+	}
+	if !status.Ended.IsZero() {
+		r.Duration = status.Ended.Sub(status.Started)
+	}
+	if status.State == sandbox.StateLost {
+		return r.unknown(orElse(status.Failure, "what supervised it died"))
+	}
+	code := status.ExitCode
+	r.ExitCode = &code
+	switch {
+	case status.TimedOut:
+		r.Status, r.Error = editors.ItemFailed, "timed out after "+seconds(r.Duration)
+	case status.Killed:
+		r.Status, r.Error = editors.ItemInterrupted, "killed after "+seconds(r.Duration)
+	case status.Failure != "":
+		r.Status, r.Error = editors.ItemFailed, status.Failure
+	}
+	return r
+}
+
+// preview shows the stream that says more, and keeps whatever the preview does not show whole.
+func (f *follower) preview(ctx context.Context, result *Result, stdout, stderr captured) {
+	shown, other := stdout, stderr
+	failed := result.ExitCode != nil && *result.ExitCode != 0
+	if stdout.total == 0 || failed && stderr.total > 0 {
+		shown, other = stderr, stdout
+	}
+	if shown.total == 0 {
+		return
+	}
+	out, whole := shown.preview()
+	result.Output = &out
+	if !whole {
+		ref, err := f.keep(ctx, shown)
+		result.kept(string(shown.stream), ref, err)
+	}
+	if other.total > 0 {
+		ref, err := f.keep(ctx, other)
+		result.kept(string(other.stream), ref, err)
+	}
+}
+
+// tell puts status and output into words for the model.
+func (f *follower) tell(result Result, status sandbox.Status, stdout, stderr captured) string {
+	var text strings.Builder
+	if result.Status == editors.ItemUnknown {
+		text.WriteString(result.ForModel)
+	} else {
+		text.WriteString(outcome(result, status) + "\n")
+	}
+	if status.Left > 0 {
+		fmt.Fprintf(&text, "It left %d processes running.\n", status.Left)
+	}
+	if status.Limit != "" {
+		fmt.Fprintf(&text, "Its output is not complete: %s.\n", Head(status.Limit, 200))
+	}
+	const advice = "To see more, filter the output, or write it to a file and read that.\n"
+	room := MaxModelBytes - text.Len() - len(advice) - len(outTitle) - len(errTitle) - 2
+	outRoom, errRoom := share(room, stdout.size(), stderr.size())
+	out, outCut := stdout.forModel(outRoom, f.tty)
+	err, errCut := stderr.forModel(errRoom, f.tty)
+	switch {
+	case stdout.total == 0 && stderr.total == 0:
+		text.WriteString("No output.\n")
+	case stderr.total == 0:
+		text.WriteString("Output:\n" + line(out))
+	default:
+		if stdout.total > 0 {
+			text.WriteString(outTitle + line(out))
+		}
+		text.WriteString(errTitle + line(err))
+	}
+	if outCut || errCut {
+		text.WriteString(advice)
+	}
+	return text.String()
+}
+
+const (
+	outTitle = "Standard output:\n"
+	errTitle = "Standard error:\n"
+)
+
+// outcome is how the command ended, in one sentence.
+func outcome(result Result, status sandbox.Status) string {
+	after := " after " + seconds(result.Duration)
+	switch {
+	case status.State == sandbox.StateRunning:
+		return "Still running" + after + " as command " + status.ID + "; look at it, write to it or kill it with write_stdin."
+	case status.TimedOut:
+		return "Timed out" + after + ": it and all it started were killed. Give a longer timeout_ms, or run it in the background."
+	case status.Killed:
+		return "Killed" + after + " with all it started."
+	case status.Failure != "":
+		return "The command could not be run: " + Head(status.Failure, 500)
+	case status.Signal != "":
+		return "Ended by signal " + status.Signal + " (exit code " + strconv.Itoa(status.ExitCode) + ")" + after + "."
+	}
+	return "Exit code " + strconv.Itoa(status.ExitCode) + after + "."
+}
+
+// share divides room between two texts: each gets half and what the other does not need of its half.
+func share(room int, a, b int64) (int, int) {
+	half := int64(room / 2)
+	switch {
+	case a <= half:
+		return int(a), room - int(a)
+	case b <= half:
+		return room - int(b), int(b)
+	}
+	return int(half), room - int(half)
+}
+
+// line ends text with a line end.
+func line(text string) string {
+	if text == "" || strings.HasSuffix(text, "\n") {
+		return text
+	}
+	return text + "\n"
+}
+
+func orElse(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}
+
+// seconds writes a duration as people say it.
+func seconds(d time.Duration) string {
+	if d < time.Minute {
+		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
+	}
+	return d.Round(time.Second).String()
+}
+
+// thousands writes a number with separators.
+func thousands(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
