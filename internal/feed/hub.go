@@ -109,6 +109,13 @@ func (h *Hub) serve(peer net.Conn) {
 	h.tasks.Go(c.run)
 }
 
+// Connections counts the servers that are connected now.
+func (h *Hub) Connections() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.conns)
+}
+
 // Publish sends f to the subscribers of its session. Its Offset and N are ignored. Frames of a completed item or of a
 // lower attempt than the item has come to are dropped, and so are frames without data or with names above MaxNameBytes.
 func (h *Hub) Publish(f Frame) {

@@ -106,8 +106,8 @@ func (m *manager) open() error {
 
 func (m *manager) validateCreate(in CreateInput) error {
 	switch {
-	case in.SessionID == "" || in.HostID == "":
-		return refuse(agent.ErrTypeInvalid, "A session needs an id and a host.")
+	case !validID(in.SessionID) || in.HostID == "":
+		return refuse(agent.ErrTypeInvalid, "A session needs a host, and an id of at most 64 letters, digits and dashes.")
 	case !strings.HasPrefix(in.Folder, "/"):
 		return refuse(agent.ErrTypeInvalid, "The workspace folder %q is not an absolute path.", in.Folder)
 	case len(in.RequestID) > editors.MaxRequestID:
@@ -117,6 +117,19 @@ func (m *manager) validateCreate(in CreateInput) error {
 		return err
 	}
 	return m.open()
+}
+
+// validID tells whether a session id is safe wherever it becomes part of a name, such as a file's.
+func validID(id string) bool {
+	if id == "" || len(id) > 64 {
+		return false
+	}
+	for _, r := range id {
+		if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' {
+			return false
+		}
+	}
+	return true
 }
 
 // create starts a session's workflow. It lives on when the manager ends.

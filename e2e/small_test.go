@@ -1,0 +1,50 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+
+	"sandboxagent/editors"
+	"sandboxagent/internal/model/modeltest"
+)
+
+func fmtSscan(s string, n *int) (int, error) { return fmt.Sscanf(s, "%d", n) }
+
+func asExit(err error, exit **exec.ExitError) bool { return errors.As(err, exit) }
+
+func n(i int) *int { return &i }
+
+// say answers when the last user message contains part.
+func say(part, text string) modeltest.Rule {
+	return modeltest.Rule{Match: modeltest.Match{LastUser: part, Step: n(0)}, Respond: modeltest.Answer{Text: text}}
+}
+
+func rules(groups ...any) modeltest.Script {
+	var s modeltest.Script
+	for _, g := range groups {
+		switch g := g.(type) {
+		case modeltest.Rule:
+			s.Rules = append(s.Rules, g)
+		case []modeltest.Rule:
+			s.Rules = append(s.Rules, g...)
+		}
+	}
+	return s
+}
+
+func isType(t editors.EventType) func(editors.EventMessage) bool {
+	return func(e editors.EventMessage) bool { return e.Event.Type == t }
+}
+
+func answers(events []editors.EventMessage) []string {
+	var out []string
+	for _, e := range events {
+		if e.Event.Type == editors.ItemEnded && e.Event.Item.Kind == editors.AgentMessage && e.Event.Item.Text != "" {
+			out = append(out, e.Event.Item.Text)
+		}
+	}
+	return out
+}
+
+func itoa(i int) string { return fmt.Sprint(i) }

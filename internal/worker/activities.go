@@ -1,0 +1,182 @@
+// Package worker is the engine's process: it runs the workflows, makes the model calls and tool calls they ask for, and
+// feeds the editors on its host.
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+
+	"sandboxagent/editors"
+	"sandboxagent/internal/agent"
+	"sandboxagent/internal/blob"
+	"sandboxagent/internal/feed"
+	"sandboxagent/internal/model"
+	"sandboxagent/internal/sandbox"
+	"sandboxagent/internal/tools"
+)
+
+const beatEvery = time.Second
+
+// Live is where activities put what editors see at once and nobody keeps; feed.Hub is one.
+type Live interface {
+	Publish(feed.Frame)
+	Forget(session, item string)
+}
+
+// Models gives out models; model.Registry is one.
+type Models interface {
+	Get(id string) (model.Model, error)
+}
+
+// Activities are what the workflows ask of the world. Set all fields before registering them.
+type Activities struct {
+	Client    client.Client
+	Converter converter.DataConverter // of Client
+	Blobs     blob.Store
+	Live      Live
+	Models    Models
+	Backends  map[editors.BackendKind]sandbox.Backend
+	PlanDir   string // one directory for each session's plans
+
+	// SearchAttributes tells whether the cluster knows ours.
+	SearchAttributes bool
+
+	running registry     // commands that run, for who wants to read their output before they end
+	busy    atomic.Int64 // activities under way
+}
+
+// working counts an activity as under way until the returned function is called.
+func (a *Activities) working() (done func()) {
+	a.busy.Add(1)
+	return func() { a.busy.Add(-1) }
+}
+
+// beat heartbeats until the returned function is called. The details let an editor without a feed follow.
+func beat(ctx context.Context, details func() any) (stop func()) {
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		ticker := time.NewTicker(beatEvery)
+		defer ticker.Stop()
+		for {
+			activity.RecordHeartbeat(ctx, details())
+			select {
+			case <-ticker.C:
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() { close(done); <-ended }
+}
+
+// errStopping is the cause of a context that ends because the worker stops.
+var errStopping = errors.New("the worker is stopping")
+
+// untilStop derives a context that also ends, with the cause given, when the worker begins to stop.
+func untilStop(ctx context.Context, cause error) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stopping := activity.GetWorkerStopChannel(ctx)
+	go func() {
+		select {
+		case <-stopping:
+			cancel(cause)
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(nil) }
+}
+
+// stopping tells whether this process is going down, so that an activity's end says nothing about what it did.
+func stopping(ctx context.Context) bool {
+	select {
+	case <-activity.GetWorkerStopChannel(ctx):
+		return true
+	default:
+		return false
+	}
+}
+
+// workerStopped is the error that lets the workflow run the activity again under the same ids.
+func workerStopped() error {
+	return temporal.NewNonRetryableApplicationError("the worker stopped", agent.ErrTypeWorkerStopped, nil)
+}
+
+// inline puts a text into a reference when it is long, keeping its beginning.
+func (a *Activities) inline(ctx context.Context, text string) (agent.Text, error) {
+	if len(text) <= agent.MaxInlineText {
+		return agent.Text{Inline: text, Bytes: int64(len(text))}, nil
+	}
+	ref, err := blob.PutAll(ctx, a.Blobs, []byte(text))
+	if err != nil {
+		return agent.Text{}, fmt.Errorf("store a text: %w", err)
+	}
+	return agent.Text{Inline: tools.Head(text, agent.MaxInlineText), Ref: string(ref), Bytes: int64(len(text))}, nil
+}
+
+// SealItems stores a segment of older items.
+func (a *Activities) SealItems(ctx context.Context, in agent.SealInput) (string, error) {
+	ref, err := blob.PutJSON(ctx, a.Blobs, in.Segment)
+	if err != nil {
+		return "", fmt.Errorf("seal items: %w", err)
+	}
+	return string(ref), nil
+}
+
+// DestroySandbox removes a session's sandbox; never the user's folder.
+func (a *Activities) DestroySandbox(ctx context.Context, in agent.DestroyInput) error {
+	b, err := a.backend(in.Sandbox)
+	if err != nil {
+		return err
+	}
+	if err := b.Destroy(ctx, refOf(in.Sandbox)); err != nil {
+		return fmt.Errorf("destroy sandbox: %w", err)
+	}
+	if err := os.RemoveAll(a.plans(in.SessionID).Dir); err != nil {
+		return fmt.Errorf("forget plans: %w", err)
+	}
+	return nil
+}
+
+// plans are where a session's tools remember what they are about to do. Session ids are safe as file names: the session
+// manager takes no other.
+func (a *Activities) plans(sessionID string) tools.DirPlans {
+	return tools.DirPlans{Dir: filepath.Join(a.PlanDir, sessionID)}
+}
+
+func refOf(in agent.Sandbox) sandbox.Ref {
+	return sandbox.Ref{Kind: sandbox.Kind(in.Backend.Kind), ID: in.SessionID, HostID: in.HostID, Workspace: workspace(in)}
+}
+
+func workspace(in agent.Sandbox) string {
+	if in.Backend.WorkspaceRoot != "" {
+		return in.Backend.WorkspaceRoot
+	}
+	return in.Folder
+}
+
+func (a *Activities) backend(in agent.Sandbox) (sandbox.Backend, error) {
+	b := a.Backends[in.Backend.Kind]
+	if b == nil {
+		return nil, sandbox.Errorf(sandbox.ClassUnsupported, "open sandbox", "This worker has no backend %q.", in.Backend.Kind)
+	}
+	return b, nil
+}
+
+func (a *Activities) open(ctx context.Context, in agent.Sandbox) (sandbox.Sandbox, error) {
+	b, err := a.backend(in)
+	if err != nil {
+		return nil, err
+	}
+	return b.Open(ctx, sandbox.Spec{ID: in.SessionID, Owner: in.Owner, Workspace: workspace(in)})
+}

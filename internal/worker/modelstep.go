@@ -1,0 +1,246 @@
+// This file makes a model call for a session: the conversation comes from the blob store, the answer streams to the feed.
+
+package worker
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"sandboxagent/editors"
+	"sandboxagent/internal/agent"
+	"sandboxagent/internal/blob"
+	"sandboxagent/internal/conversation"
+	"sandboxagent/internal/feed"
+	"sandboxagent/internal/model"
+	"sandboxagent/internal/tools"
+)
+
+//go:embed prompt.md
+var systemPrompt string
+
+const (
+	storeTime = 20 * time.Second // to keep an answer whose call was cancelled
+	maxText   = 8 << 20          // of one message or argument text read back from the store
+)
+
+// ModelStep calls the model once. What can go wrong with the model is a value in the result; an error means that the
+// worker could not do its part.
+func (a *Activities) ModelStep(ctx context.Context, in agent.ModelStepInput) (agent.ModelStepResult, error) {
+	defer a.working()()
+	live := &liveText{live: a.Live, in: in}
+	defer beat(ctx, live.tail)()
+	defer a.Live.Forget(in.SessionID, in.ItemID)
+	head, entries, err := a.conversation(ctx, in)
+	if err != nil {
+		return agent.ModelStepResult{}, err
+	}
+	mctx, cancel := untilStop(ctx, errStopping)
+	defer cancel()
+	m, err := a.Models.Get(in.Model)
+	if err != nil {
+		return failure(err), nil
+	}
+	res, err := m.Respond(mctx, model.Request{
+		Model: in.Model, Effort: in.Effort, Instructions: systemPrompt, Input: entries, Tools: tools.Definitions(), CacheKey: in.SessionID,
+	}, live.delta)
+	keep, stop := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
+	defer stop()
+	switch {
+	case err == nil:
+		return a.answer(keep, head, res, false)
+	case stopping(ctx):
+		return agent.ModelStepResult{}, workerStopped()
+	case ctx.Err() != nil:
+		return a.answer(keep, head, partial(res), true)
+	}
+	out := failure(err)
+	out.Message, err = a.inline(keep, textOf(res, model.KindAssistant))
+	return out, err
+}
+
+// conversation loads what was said and adds what the model has not seen; the result is stored before the call.
+func (a *Activities) conversation(ctx context.Context, in agent.ModelStepInput) (blob.Ref, []model.Entry, error) {
+	before, err := conversation.Load(ctx, a.Blobs, blob.Ref(in.Head))
+	if err != nil {
+		return "", nil, err
+	}
+	var added []model.Entry
+	for _, p := range in.Pending {
+		e, err := a.entry(ctx, p)
+		if err != nil {
+			return "", nil, err
+		}
+		added = append(added, e)
+	}
+	head, err := conversation.Append(ctx, a.Blobs, blob.Ref(in.Head), added)
+	return head, append(before, added...), err
+}
+
+func (a *Activities) entry(ctx context.Context, p agent.Pending) (model.Entry, error) {
+	text := p.Text
+	if p.Ref != "" {
+		data, err := blob.ReadAll(ctx, a.Blobs, blob.Ref(p.Ref), maxText)
+		if err != nil {
+			return model.Entry{}, fmt.Errorf("read a message: %w", err)
+		}
+		text = string(data)
+	}
+	contexts := p.Context
+	if p.ContextRef != "" {
+		contexts = nil
+		if err := blob.GetJSON(ctx, a.Blobs, blob.Ref(p.ContextRef), &contexts); err != nil {
+			return model.Entry{}, fmt.Errorf("read the context of a message: %w", err)
+		}
+	}
+	return model.Entry{Kind: model.Kind(p.Kind), CallID: p.CallID, Text: text + describeContext(contexts)}, nil
+}
+
+// describeContext puts what the editor sent along into words for the model.
+func describeContext(contexts []editors.Context) string {
+	var b strings.Builder
+	for _, c := range contexts {
+		fmt.Fprintf(&b, "\n\n[%s", c.Kind)
+		if c.URI != "" {
+			fmt.Fprintf(&b, " %s", c.URI)
+		}
+		if c.Range != nil {
+			fmt.Fprintf(&b, " lines %d-%d", c.Range.Start.Line+1, c.Range.End.Line+1)
+		}
+		b.WriteString("]\n")
+		b.WriteString(c.Text)
+	}
+	return b.String()
+}
+
+// answer stores what the model said and turns it into what the workflow needs.
+func (a *Activities) answer(ctx context.Context, head blob.Ref, res model.Response, interrupted bool) (agent.ModelStepResult, error) {
+	out := agent.ModelStepResult{Interrupted: interrupted, Incomplete: res.Incomplete, Usage: editors.Usage{
+		InputTokens: res.Usage.InputTokens, CachedTokens: res.Usage.CachedTokens,
+		OutputTokens: res.Usage.OutputTokens, ReasoningTokens: res.Usage.ReasoningTokens,
+	}}
+	head, err := conversation.Append(ctx, a.Blobs, head, res.Entries)
+	if err != nil {
+		return out, err
+	}
+	out.Head = string(head)
+	if out.Reasoning, err = a.inline(ctx, textOf(res, model.KindReasoning)); err != nil {
+		return out, err
+	}
+	if out.Message, err = a.inline(ctx, textOf(res, model.KindAssistant)); err != nil {
+		return out, err
+	}
+	budget := maxCallBytes
+	for _, e := range res.Entries {
+		if e.Kind != model.KindToolCall {
+			continue
+		}
+		call, err := a.call(ctx, e, &budget)
+		if err != nil {
+			return out, err
+		}
+		out.Calls = append(out.Calls, call)
+	}
+	return out, nil
+}
+
+// maxCallBytes bounds the arguments of all calls of one answer that travel inline.
+const maxCallBytes = 24 << 10
+
+func (a *Activities) call(ctx context.Context, e model.Entry, budget *int) (agent.CallRequest, error) {
+	c := agent.CallRequest{CallID: e.CallID, Tool: e.Name, Arguments: e.Arguments}
+	c.Subject = tools.Head(tools.Subject(tools.Call{Name: e.Name, Arguments: e.Arguments}), 300)
+	if len(e.Arguments) <= min(agent.MaxInlineText, *budget) {
+		*budget -= len(e.Arguments)
+		return c, nil
+	}
+	ref, err := blob.PutAll(ctx, a.Blobs, []byte(e.Arguments))
+	if err != nil {
+		return c, fmt.Errorf("store the arguments of a call: %w", err)
+	}
+	c.Ref, c.Arguments = string(ref), tools.Head(e.Arguments, 200)
+	return c, nil
+}
+
+// partial is what is worth keeping of an answer that was cut: its text. Calls without results would confuse the model.
+func partial(res model.Response) model.Response {
+	var kept []model.Entry
+	for _, e := range res.Entries {
+		if e.Kind == model.KindAssistant && strings.TrimSpace(e.Text) != "" {
+			e.Raw, e.Provider = nil, ""
+			kept = append(kept, e)
+		}
+	}
+	res.Entries = kept
+	return res
+}
+
+func textOf(res model.Response, kind model.Kind) string {
+	var parts []string
+	for _, e := range res.Entries {
+		if e.Kind == kind && e.Text != "" {
+			parts = append(parts, e.Text)
+		}
+	}
+	return strings.ToValidUTF8(strings.Join(parts, "\n\n"), "�")
+}
+
+// failure explains why there is no answer.
+func failure(err error) agent.ModelStepResult {
+	var e *model.Error
+	if !errors.As(err, &e) {
+		return agent.ModelStepResult{Failure: &agent.ModelFailure{Kind: "internal", Message: "The model call failed: " + err.Error()}}
+	}
+	return agent.ModelStepResult{Failure: &agent.ModelFailure{
+		Kind: string(e.Kind), Message: e.Message, Remedy: e.Remedy, Retryable: e.Retryable, RetryAfter: e.RetryAfter,
+	}}
+}
+
+// liveText passes an answer on while it streams, and remembers its end for editors without a feed.
+type liveText struct {
+	live Live
+	in   agent.ModelStepInput
+
+	mu     sync.Mutex
+	text   []byte
+	offset int64 // of text's end
+}
+
+const maxTail = 8 << 10
+
+func (l *liveText) delta(d model.Delta) {
+	stream := ""
+	switch d.Kind {
+	case model.KindAssistant:
+		stream = "text"
+	case model.KindReasoning:
+		stream = "reasoning"
+	default:
+		return // arguments are shown when the call starts
+	}
+	data := []byte(d.Data)
+	l.live.Publish(feed.Frame{Session: l.in.SessionID, Item: l.in.ItemID, Seq: l.in.ItemSeq, Attempt: l.in.Attempt, Stream: stream, Data: data})
+	if stream != "text" {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.offset += int64(len(data))
+	l.text = append(l.text, data...)
+	if len(l.text) > maxTail {
+		l.text = append([]byte(nil), l.text[len(l.text)-maxTail:]...)
+	}
+}
+
+func (l *liveText) tail() any {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return agent.HeartbeatTail{
+		ItemID: l.in.ItemID, Seq: l.in.ItemSeq, Attempt: l.in.Attempt, Stream: "text",
+		Offset: l.offset - int64(len(l.text)), Tail: strings.ToValidUTF8(string(l.text), ""),
+	}
+}
