@@ -27,7 +27,7 @@ const DefaultIdle = 30 * time.Minute
 
 const (
 	lockTime = 15 * time.Second // a helper that leaves may take that long
-	maxTick  = 5 * time.Second  // between looks at idleness and at the socket
+	maxTick  = 2 * time.Second  // between looks at idleness and at the socket
 )
 
 // Options say what a helper serves.
@@ -45,7 +45,8 @@ func Serve(ctx context.Context, o Options) error {
 	if o.Idle <= 0 {
 		o.Idle = DefaultIdle
 	}
-	signal.Ignore(syscall.SIGHUP, syscall.SIGINT)
+	// caught rather than ignored, because commands would inherit that
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT)
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM)
 	defer stop()
 	lock, err := soleServer(ctx, o.State)

@@ -63,7 +63,7 @@ func (e *Engine) Apply(ctx context.Context, id string, edits []sandbox.Edit) err
 	}
 	err = e.applyNew(id, edits)
 	if final(err) {
-		if rerr := replaceFile(e.effectPath(id), outcome{id, wire.FromError(err)}); rerr != nil {
+		if rerr := replaceDurably(e.effectPath(id), outcome{id, wire.FromError(err)}); rerr != nil {
 			e.log.Error("record effect", "effect", id, "error", rerr)
 		}
 	}

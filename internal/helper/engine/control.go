@@ -14,6 +14,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"sandboxagent/internal/helper/wire"
 )
 
 const (
@@ -23,12 +25,12 @@ const (
 
 // order tells a supervisor what to do for run number Run.
 type order struct {
-	Run  int      `json:"run"`
-	Kill bool     `json:"kill,omitempty"` // end the tree of that run; otherwise start it
-	Argv []string `json:"argv,omitempty"`
-	Env  []string `json:"env,omitempty"`
-	Dir  string   `json:"dir,omitempty"`
-	TTY  bool     `json:"tty,omitempty"`
+	Run  int         `json:"run"`
+	Kill bool        `json:"kill,omitempty"` // end the tree of that run; otherwise start it
+	Argv []wire.Text `json:"argv,omitempty"`
+	Env  []wire.Text `json:"env,omitempty"`
+	Dir  wire.Text   `json:"dir,omitempty"`
+	TTY  bool        `json:"tty,omitempty"`
 }
 
 // The events a supervisor reports of a run, in this order; after evFailed nothing follows.

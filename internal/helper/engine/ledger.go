@@ -18,6 +18,7 @@ import (
 	"syscall"
 	"time"
 
+	"sandboxagent/internal/helper/wire"
 	"sandboxagent/internal/sandbox"
 )
 
@@ -35,9 +36,9 @@ const (
 // record is what command.json holds. Environment and input may hold secrets and are not kept.
 type record struct {
 	ID        string        `json:"id"`
-	Script    string        `json:"script,omitempty"`
-	Argv      []string      `json:"argv,omitempty"`
-	Dir       string        `json:"dir,omitempty"`
+	Script    wire.Text     `json:"script,omitempty"`
+	Argv      []wire.Text   `json:"argv,omitempty"`
+	Dir       wire.Text     `json:"dir,omitempty"`
 	Timeout   time.Duration `json:"timeout"`
 	OutputCap int64         `json:"outputCap"`
 	Started   time.Time     `json:"started"`
@@ -83,6 +84,7 @@ func writeSync(f *os.File, b []byte) error {
 }
 
 // replaceFile writes a file of the state directory so that it is either the old or the new one, also after a crash.
+// Which of the two is certain only after syncDir.
 func replaceFile(path string, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -99,6 +101,14 @@ func replaceFile(path string, v any) error {
 	if err != nil {
 		_ = os.Remove(f.Name())
 		return fmt.Errorf("write %s: %w", filepath.Base(path), err)
+	}
+	return nil
+}
+
+// replaceDurably is replaceFile, certain when it returns.
+func replaceDurably(path string, v any) error {
+	if err := replaceFile(path, v); err != nil {
+		return err
 	}
 	return syncDir(filepath.Dir(path))
 }

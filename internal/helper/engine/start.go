@@ -13,6 +13,7 @@ import (
 	"github.com/creack/pty"
 
 	"sandboxagent/internal/helper/environ"
+	"sandboxagent/internal/helper/wire"
 	"sandboxagent/internal/sandbox"
 )
 
@@ -91,7 +92,7 @@ func (e *Engine) launch(c *command, cmd sandbox.Command, dir string) {
 		e.refuse(c, err)
 		return
 	}
-	fresh, err := claim(c.dir, record{c.id, cmd.Script, cmd.Argv, dir, cmd.Timeout, cmd.OutputCap, started})
+	fresh, err := claim(c.dir, record{c.id, wire.Text(cmd.Script), wire.Texts(cmd.Argv), wire.Text(dir), cmd.Timeout, cmd.OutputCap, started})
 	if err != nil {
 		e.refuse(c, fileError(opStart, "", err))
 		return
@@ -171,7 +172,7 @@ func (e *Engine) run(c *command, cmd sandbox.Command, dir string) error {
 	c.mu.Lock()
 	c.worker = w
 	c.mu.Unlock()
-	err = w.ctl.send(order{Run: w.run, Argv: argv, Env: env, Dir: abs, TTY: cmd.TTY}, std.theirs[:]...)
+	err = w.ctl.send(order{Run: w.run, Argv: wire.Texts(argv), Env: wire.Texts(env), Dir: wire.Text(abs), TTY: cmd.TTY}, std.theirs[:]...)
 	std.closeTheirs()
 	if err != nil {
 		// the supervisor is dead or dying; its reports say the rest

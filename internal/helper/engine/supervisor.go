@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"sandboxagent/internal/helper/wire"
 )
 
 const (
@@ -43,6 +46,8 @@ type supervisor struct {
 func Supervise() int {
 	debug.SetGCPercent(400)
 	syscall.CloseOnExec(controlFD)
+	// also undoes that a parent, such as nohup, ignored them, which commands would inherit
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM)
 	becomeSubreaper()
 	ctl, err := newControl(os.NewFile(controlFD, "control"))
 	if err != nil {
@@ -122,25 +127,48 @@ func (s *supervisor) end() {
 func (s *supervisor) reap(pid int) {
 	for {
 		var ws syscall.WaitStatus
-		p, err := syscall.Wait4(-1, &ws, 0, nil)
-		if errors.Is(err, syscall.EINTR) {
-			continue
-		}
+		p, err := wait4(&ws, 0)
 		if err != nil { // ECHILD
 			break
 		}
 		if p != pid || (!ws.Exited() && !ws.Signaled()) {
 			continue
 		}
-		r := report{Event: evExited, Code: ws.ExitStatus(), Left: len(tree(os.Getpid(), pid, false))}
+		r := report{Event: evExited, Code: ws.ExitStatus()}
 		if ws.Signaled() {
 			r.Signal = int(ws.Signal())
 			r.Code = codeSignal + r.Signal
+		}
+		if collectDead() || !hasSubreaper {
+			r.Left = len(tree(os.Getpid(), pid, false))
 		}
 		s.report(r)
 	}
 	for !hasSubreaper && len(tree(os.Getpid(), pid, false)) > 0 {
 		time.Sleep(sweepPause * 50)
+	}
+}
+
+func wait4(ws *syscall.WaitStatus, options int) (int, error) {
+	for {
+		p, err := syscall.Wait4(-1, ws, options, nil)
+		if !errors.Is(err, syscall.EINTR) {
+			return p, err
+		}
+	}
+}
+
+// collectDead reaps the children that have ended and reports whether others are left.
+func collectDead() bool {
+	for {
+		var ws syscall.WaitStatus
+		p, err := wait4(&ws, syscall.WNOHANG)
+		if err != nil {
+			return false
+		}
+		if p == 0 {
+			return true
+		}
 	}
 }
 
@@ -196,24 +224,25 @@ func (s *supervisor) signalAll(sig syscall.Signal) {
 
 // spawn starts the command in a session of its own. On failure it returns the exit code to report.
 func spawn(o start) (pid, code int, err error) {
-	program, code, err := lookPath(o.Argv[0], o.Env, o.Dir)
+	argv, env, dir := wire.Strings(o.Argv), wire.Strings(o.Env), string(o.Dir)
+	program, code, err := lookPath(argv[0], env, dir)
 	if err != nil {
 		return 0, code, err
 	}
 	attr := &syscall.ProcAttr{
-		Dir: o.Dir,
-		Env: o.Env,
+		Dir: dir,
+		Env: env,
 		Sys: &syscall.SysProcAttr{Setsid: true, Setctty: o.TTY, Ctty: 0},
 	}
 	for _, fd := range o.fds {
 		attr.Files = append(attr.Files, uintptr(fd))
 	}
-	pid, err = syscall.ForkExec(program, o.Argv, attr)
+	pid, err = syscall.ForkExec(program, argv, attr)
 	if err == nil {
 		return pid, 0, nil
 	}
 	if errors.Is(err, syscall.ENOENT) {
-		return 0, codeNotFound, fmt.Errorf("%s: the interpreter it names does not exist", o.Argv[0])
+		return 0, codeNotFound, fmt.Errorf("%s: the interpreter it names does not exist", argv[0])
 	}
-	return 0, codeNotRunnable, fmt.Errorf("%s: %w", o.Argv[0], err)
+	return 0, codeNotRunnable, fmt.Errorf("%s: %w", argv[0], err)
 }

@@ -64,7 +64,7 @@ func (t *transaction) prepare() error {
 		}
 	}
 	slices.Sort(t.plan.Dirs) // outer ones first
-	if err := replaceFile(t.path, t.plan); err != nil {
+	if err := replaceDurably(t.path, t.plan); err != nil {
 		return fileError(opApply, "", err)
 	}
 	return nil
@@ -106,7 +106,7 @@ func (t *transaction) commit() error {
 	if err := t.at("commit"); err != nil {
 		return err
 	}
-	if err := replaceFile(t.engine.effectPath(t.plan.ID), outcome{ID: t.plan.ID}); err != nil {
+	if err := replaceDurably(t.engine.effectPath(t.plan.ID), outcome{ID: t.plan.ID}); err != nil {
 		return fileError(opApply, "", err)
 	}
 	if err := t.at("clean"); err != nil {

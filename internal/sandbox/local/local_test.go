@@ -1,11 +1,16 @@
-// This file sets the tests up: the test binary is the helper too.
+// This file sets the tests up: the test binary is the helper too, and a client that can be killed.
 
 package local
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,23 +20,47 @@ import (
 	"sandboxagent/internal/sandbox"
 )
 
+// clientVerb makes the test binary open a sandbox, start a command and wait to be killed.
+const clientVerb = "client-to-be-killed"
+
 func TestMain(m *testing.M) {
 	if helper.Invoked(os.Args) {
 		os.Exit(helper.Main(os.Args[1:]))
 	}
+	if len(os.Args) > 1 && os.Args[1] == clientVerb {
+		doomedClient(os.Args[2], os.Args[3], os.Args[4])
+	}
 	os.Exit(m.Run())
 }
 
-// newBackend makes a backend whose sandboxes are destroyed at the end of the test.
+func doomedClient(state, workspace, script string) {
+	b, err := New(Options{StateDir: state, HelperBinary: selfPath()})
+	if err == nil {
+		var sb sandbox.Sandbox
+		if sb, err = b.Open(context.Background(), sandbox.Spec{ID: "s1", Workspace: workspace}); err == nil {
+			err = sb.Start(context.Background(), "c1", sandbox.Command{Script: script})
+		}
+	}
+	fmt.Println(err)
+	select {}
+}
+
+func selfPath() string {
+	p, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
 func newBackend(t testing.TB) *Backend {
 	t.Helper()
-	self, err := os.Executable()
-	require.NoError(t, err)
-	b, err := New(Options{StateDir: filepath.Join(t.TempDir(), "state"), HelperBinary: self, HostID: "host"})
+	b, err := New(Options{StateDir: filepath.Join(t.TempDir(), "state"), HelperBinary: selfPath(), HostID: "host"})
 	require.NoError(t, err)
 	return b
 }
 
+// open opens a sandbox that is destroyed at the end of the test, after which no process of it may be left.
 func open(t testing.TB, b *Backend, id, workspace string) sandbox.Sandbox {
 	t.Helper()
 	sb, err := b.Open(t.Context(), sandbox.Spec{ID: id, Workspace: workspace})
@@ -39,6 +68,8 @@ func open(t testing.TB, b *Backend, id, workspace string) sandbox.Sandbox {
 	t.Cleanup(func() {
 		_ = sb.Close()
 		require.NoError(t, b.Destroy(context.Background(), sb.Ref()))
+		eventually(t, func() bool { return len(processes(b.stateDir(id))) == 0 })
+		require.NoDirExists(t, b.stateDir(id))
 	})
 	return sb
 }
@@ -49,7 +80,7 @@ func newSandbox(t testing.TB) (sandbox.Sandbox, string) {
 	return open(t, newBackend(t), "s1", ws), ws
 }
 
-// run starts a command, waits for its end and returns status and standard output.
+// run starts a command, waits for its end and returns its status and standard output.
 func run(t testing.TB, sb sandbox.Sandbox, id string, cmd sandbox.Command) (sandbox.Status, string) {
 	t.Helper()
 	require.NoError(t, sb.Start(t.Context(), id, cmd))
@@ -57,20 +88,42 @@ func run(t testing.TB, sb sandbox.Sandbox, id string, cmd sandbox.Command) (sand
 	return st, read(t, sb, id, sandbox.Stdout)
 }
 
+func script(t testing.TB, sb sandbox.Sandbox, id, text string) (sandbox.Status, string) {
+	t.Helper()
+	return run(t, sb, id, sandbox.Command{Script: text})
+}
+
+const patience = 60 * time.Second
+
 func await(t testing.TB, sb sandbox.Sandbox, id string) sandbox.Status {
 	t.Helper()
-	end := time.Now().Add(30 * time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
 	var after sandbox.Offsets
-	for time.Now().Before(end) {
-		st, err := sb.Wait(t.Context(), id, after, time.Second)
-		require.NoError(t, err)
+	for {
+		st, err := sb.Wait(ctx, id, after, patience)
+		require.NoError(t, err, id)
 		if st.State != sandbox.StateRunning {
 			return st
 		}
 		after = st.Total
 	}
-	require.Fail(t, "the command does not end", id)
-	return sandbox.Status{}
+}
+
+// awaitOutput waits until standard output contains text.
+func awaitOutput(t testing.TB, sb sandbox.Sandbox, id, text string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var after sandbox.Offsets
+	for !strings.Contains(read(t, sb, id, sandbox.Stdout), text) {
+		st, err := sb.Wait(ctx, id, after, patience)
+		require.NoError(t, err)
+		after = st.Total
+		if st.State != sandbox.StateRunning {
+			require.Contains(t, read(t, sb, id, sandbox.Stdout), text)
+		}
+	}
 }
 
 func read(t testing.TB, sb sandbox.Sandbox, id string, s sandbox.Stream) string {
@@ -88,28 +141,74 @@ func read(t testing.TB, sb sandbox.Sandbox, id string, s sandbox.Stream) string 
 	}
 }
 
-func TestBasics(t *testing.T) {
-	sb, ws := newSandbox(t)
-	st, out := run(t, sb, "a", sandbox.Command{Script: "echo hi; pwd; exit 3"})
-	require.Equal(t, 3, st.ExitCode)
-	require.Equal(t, "hi\n"+ws+"\n", out)
-}
-
-func BenchmarkTrue(b *testing.B) {
-	sb, _ := newSandbox(b)
-	n := 0
-	for b.Loop() {
-		n++
-		id := time.Now().Format(time.RFC3339Nano)
-		require.NoError(b, sb.Start(b.Context(), id, sandbox.Command{Argv: []string{"true"}}))
-		st := await(b, sb, id)
-		require.Equal(b, 0, st.ExitCode)
+// eventually waits for a condition that nothing announces.
+func eventually(t testing.TB, cond func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !cond(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			require.FailNow(t, "the condition never held")
+		}
 	}
 }
 
-func BenchmarkPing(b *testing.B) {
-	sb, _ := newSandbox(b)
-	for b.Loop() {
-		require.NoError(b, sb.Health(b.Context()))
+// processes returns the live processes whose command line holds text.
+func processes(text string) []int {
+	dirs, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
 	}
+	var out []int
+	for _, d := range dirs {
+		pid, err := strconv.Atoi(d.Name())
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		cmdline, err := os.ReadFile(filepath.Join("/proc", d.Name(), "cmdline"))
+		if err != nil || len(cmdline) == 0 { // gone, or a zombie
+			continue
+		}
+		if bytes.Contains(cmdline, []byte(text)) {
+			out = append(out, pid)
+		}
+	}
+	return out
+}
+
+// helperOf returns the process id of the one helper of sandbox s1. A process just forked looks like its parent until
+// it executes its own program, so more than one may be seen for a moment.
+func helperOf(t testing.TB, b *Backend) int {
+	t.Helper()
+	var pids []int
+	eventually(t, func() bool {
+		pids = processes(b.stateDir("s1"))
+		return len(pids) == 1
+	})
+	return pids[0]
+}
+
+// marker returns a number of seconds that identifies the sleeps of one test.
+func marker(t testing.TB) string {
+	t.Helper()
+	return fmt.Sprintf("3%09d", time.Now().UnixNano()%1e9)
+}
+
+func class(err error) sandbox.Class {
+	var e *sandbox.Error
+	if err != nil && !errors.As(err, &e) {
+		return "not a sandbox.Error"
+	}
+	return sandbox.ClassOf(err)
+}
+
+func write(t testing.TB, path, content string) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
+}
+
+func content(t testing.TB, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(b)
 }
