@@ -11,6 +11,9 @@ import (
 )
 
 func (c *client) command(ctx context.Context, name string, raw json.RawMessage) (any, error) {
+	if c.options.Broken != nil {
+		return nil, c.options.Broken
+	}
 	raw = unwrap(raw)
 	switch name {
 	case editors.New.Name:

@@ -1,0 +1,232 @@
+// This file is the verb ask: it asks the agent and follows the turn to its end.
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"sandboxagent/editors"
+)
+
+// askOptions are the flags of ask.
+type askOptions struct {
+	sessionFlags
+	session string
+	fresh   bool
+}
+
+// sessionFlags are the flags by which a new session is made.
+type sessionFlags struct {
+	workspace string
+	backend   string
+	image     string
+	model     string
+	approve   string
+}
+
+func (o *sessionFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVarP(&o.workspace, "workspace", "w", "", "the folder to work in (default: the current one)")
+	flags.StringVar(&o.backend, "backend", "", "where commands run: local, docker, e2b or daytona")
+	flags.StringVar(&o.image, "image", "", "the backend's image, template or snapshot")
+	flags.StringVarP(&o.model, "model", "m", "", "the model to use from now on")
+	flags.StringVar(&o.approve, "approve", "", "when to ask for an approval: ask, auto, never or readOnly")
+}
+
+// params returns the params by which a session is made as the flags say.
+func (o *sessionFlags) params(a *app) (editors.NewParams, error) {
+	folder, err := a.folderURI(o.workspace)
+	if err != nil {
+		return editors.NewParams{}, err
+	}
+	p := editors.NewParams{RequestID: uuid.NewString(), WorkspaceFolder: folder, Model: o.model}
+	if p.ApprovalMode, err = approvalMode(o.approve); err != nil {
+		return p, err
+	}
+	if o.backend == "" && o.image != "" {
+		return p, usagef("--image needs --backend")
+	}
+	if o.backend != "" {
+		p.Backend = &editors.Backend{Kind: editors.BackendKind(o.backend), Image: o.image}
+	}
+	return p, nil
+}
+
+func approvalMode(text string) (editors.ApprovalMode, error) {
+	switch mode := editors.ApprovalMode(text); mode {
+	case "", editors.ApprovalAsk, editors.ApprovalAuto, editors.ApprovalNever, editors.ApprovalReadOnly:
+		return mode, nil
+	}
+	return "", usagef("--approve takes ask, auto, never or readOnly, not %q", text)
+}
+
+func (a *app) askVerb() *cobra.Command {
+	var o askOptions
+	cmd := &cobra.Command{
+		Use:   "ask [flags] TEXT|-",
+		Short: "Ask the agent and follow its turn; - reads the text from stdin",
+		Long: "Ask the agent and follow its turn to the end. Without --session or --new the question goes to the latest session\n" +
+			"of the folder, or to a new one if there is none. Ctrl-C interrupts the turn once and detaches on the second.\n" +
+			"The exit status is 0 when the turn is done, 1 when it failed or was interrupted, 3 when it waits for an approval\n" +
+			"that nobody here can give.",
+		Example: "  sandbox-agent ask 'Why does the test fail?'\n  git diff | sandbox-agent ask --new -",
+		Args:    cobra.MinimumNArgs(1),
+		RunE:    a.does(func(ctx context.Context, args []string) error { return a.ask(ctx, o, args) }),
+	}
+	o.register(cmd)
+	cmd.Flags().StringVarP(&o.session, "session", "s", "", "the session to ask")
+	cmd.Flags().BoolVarP(&o.fresh, "new", "n", false, "ask a new session")
+	cmd.MarkFlagsMutuallyExclusive("session", "new")
+	cmd.MarkFlagsMutuallyExclusive("session", "backend")
+	cmd.MarkFlagsMutuallyExclusive("session", "workspace")
+	return cmd
+}
+
+func (a *app) ask(ctx context.Context, o askOptions, args []string) error {
+	made, err := o.params(a)
+	if err != nil {
+		return err
+	}
+	text, err := a.text(args)
+	if err != nil {
+		return err
+	}
+	p, err := a.open(a)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	f := &follower{a: a, asker: newAsker(a)}
+	f.connect(p)
+	defer f.close()
+	ctx = a.patient(ctx)
+	if f.session, err = a.target(ctx, f, p, o, made); err != nil {
+		return err
+	}
+	snapshot, err := f.attach(ctx, nil)
+	if err != nil {
+		return err
+	}
+	f.last = snapshot.Seq
+	signal.Notify(a.signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(a.signals)
+	if err := a.send(ctx, f, editors.AskParams{RequestID: uuid.NewString(), SessionID: f.session, Text: text, Model: o.model}); err != nil {
+		return err
+	}
+	for _, approval := range snapshot.PendingApprovals {
+		if err := f.ask(approval); err != nil {
+			a.status = statusWaiting
+			return ignoreWaiting(err)
+		}
+	}
+	a.status, err = f.run(ctx)
+	return err
+}
+
+func ignoreWaiting(err error) error {
+	if errors.Is(err, errWaiting) {
+		return nil
+	}
+	return err
+}
+
+// text returns the question: the arguments, or stdin for "-".
+func (a *app) text(args []string) (string, error) {
+	text := strings.Join(args, " ")
+	if text == "-" {
+		a.term.input = false // it gives the question and cannot give answers
+		read, err := io.ReadAll(io.LimitReader(a.stdin, editors.MaxTextBytes+1))
+		if err != nil {
+			return "", fmt.Errorf("reading the question: %w", err)
+		}
+		text = string(read)
+	}
+	if len(text) > editors.MaxTextBytes {
+		return "", editors.Errorf(editors.CodeLimit, "the question is longer than %d bytes", editors.MaxTextBytes).
+			WithRemedy("Put it into a file in the workspace and name the file.")
+	}
+	if strings.TrimSpace(text) == "" {
+		return "", usagef("the question is empty")
+	}
+	return strings.ToValidUTF8(text, "\uFFFD"), nil
+}
+
+// target finds the session to ask, or makes it.
+func (a *app) target(ctx context.Context, f *follower, p product, o askOptions, made editors.NewParams) (string, error) {
+	id, mode := o.session, editors.ApprovalMode("")
+	if id == "" && !o.fresh {
+		found, err := latest(ctx, f.conn, p.HostID(), made.WorkspaceFolder, editors.BackendKind(o.backend))
+		if err != nil {
+			return "", err
+		}
+		if found != nil {
+			id, mode = found.ID, found.ApprovalMode
+		}
+	}
+	if id == "" {
+		result, err := call(ctx, f.conn, editors.New, made)
+		return result.Session.ID, err
+	}
+	if made.ApprovalMode != "" && made.ApprovalMode != mode {
+		settings := editors.ConfigureParams{SessionID: id, ApprovalMode: made.ApprovalMode}
+		if _, err := call(ctx, f.conn, editors.Configure, settings); err != nil {
+			return "", err
+		}
+	}
+	return id, nil
+}
+
+// send asks, taking events meanwhile: the answer comes after those it caused.
+func (a *app) send(ctx context.Context, f *follower, p editors.AskParams) error {
+	type answer struct {
+		editors.AskResult
+		err error
+	}
+	answered := make(chan answer, 1)
+	go func() {
+		result, err := call(ctx, f.conn, editors.Ask, p)
+		answered <- answer{result, err}
+	}()
+	var before []editors.EventMessage
+	for {
+		select {
+		case e := <-f.events:
+			before = append(before, e)
+		case asked := <-answered:
+			if asked.err != nil {
+				return asked.err
+			}
+			f.begin(a, asked.AskResult)
+			for _, e := range before {
+				if err := f.take(ctx, e); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+}
+
+// begin sets the follower on the turn that was asked for.
+func (f *follower) begin(a *app, asked editors.AskResult) {
+	f.turn, f.item, f.busy = asked.TurnID, asked.ItemID, true
+	f.begun = !asked.Queued
+	if a.json {
+		f.print = jsonPrinter{a}
+		return
+	}
+	f.print = newTextPrinter(a, asked.TurnID, asked.ItemID)
+	if asked.Queued {
+		a.notice("The question waits for the running turn to end.")
+	}
+}

@@ -1,0 +1,27 @@
+// This file is the verb destroy.
+
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"sandboxagent/editors"
+	"sandboxagent/server/lsp"
+)
+
+func (a *app) destroyVerb() *cobra.Command {
+	return &cobra.Command{
+		Use:   "destroy SESSION",
+		Short: "End a session, its processes and its sandbox; never the folder",
+		Args:  cobra.ExactArgs(1),
+		RunE: a.with(func(ctx context.Context, c lsp.Conn, args []string) error {
+			result, err := call(ctx, c, editors.Destroy, editors.SessionParams{SessionID: args[0]})
+			if err != nil {
+				return err
+			}
+			return a.result(result, func() { a.printf("%s is destroyed.\n", args[0]) })
+		}),
+	}
+}

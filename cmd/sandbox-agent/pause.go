@@ -1,0 +1,27 @@
+// This file is the verb pause.
+
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"sandboxagent/editors"
+	"sandboxagent/server/lsp"
+)
+
+func (a *app) pauseVerb() *cobra.Command {
+	return &cobra.Command{
+		Use:   "pause SESSION",
+		Short: "Keep a session alive while nobody attends it",
+		Args:  cobra.ExactArgs(1),
+		RunE: a.with(func(ctx context.Context, c lsp.Conn, args []string) error {
+			result, err := call(ctx, c, editors.Pause, editors.SessionParams{SessionID: args[0]})
+			if err != nil {
+				return err
+			}
+			return a.result(result, func() { a.printf("%s is kept.\n", args[0]) })
+		}),
+	}
+}

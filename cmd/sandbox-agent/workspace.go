@@ -1,0 +1,68 @@
+// This file finds folders and sessions from what a person types.
+
+package main
+
+import (
+	"context"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"sandboxagent/editors"
+	"sandboxagent/server/lsp"
+)
+
+// folderURI returns the URI of a folder; "" is the current one.
+func (a *app) folderURI(dir string) (string, error) {
+	if !filepath.IsAbs(dir) {
+		if a.dir == "" {
+			return "", usagef("the current folder is gone; name one by --workspace")
+		}
+		dir = filepath.Join(a.dir, dir)
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return "", usagef("%s cannot be a workspace: %v", dir, err)
+	}
+	if !info.IsDir() {
+		return "", usagef("%s is no folder", dir)
+	}
+	u := url.URL{Scheme: "file", Path: filepath.ToSlash(filepath.Clean(dir))}
+	return u.String(), nil
+}
+
+// folderPath returns a folder URI as a person reads it.
+func folderPath(uri string) string {
+	if u, err := url.Parse(uri); err == nil && u.Scheme == "file" {
+		return u.Path
+	}
+	return uri
+}
+
+// latest returns the latest living session of a folder on this host, nil when there is none. Without a backend any
+// will do.
+func latest(ctx context.Context, c lsp.Conn, hostID, folder string, backend editors.BackendKind) (*editors.Session, error) {
+	list, err := call(ctx, c, editors.Sessions, editors.SessionsParams{WorkspaceFolder: folder})
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range list.Sessions {
+		here := s.HostID == "" || s.HostID == hostID
+		if here && s.State.Status != editors.StatusDestroyed && (backend == "" || s.Backend.Kind == backend) {
+			return &s, nil
+		}
+	}
+	return nil, nil
+}
+
+// describe returns a session as it is now.
+func describe(ctx context.Context, c lsp.Conn, id string) (editors.AttachResult, error) {
+	result, err := call(ctx, c, editors.Attach, editors.AttachParams{SessionID: id})
+	if err != nil {
+		return editors.AttachResult{}, err
+	}
+	if _, err := call(ctx, c, editors.Detach, editors.SessionParams{SessionID: id}); err != nil {
+		return editors.AttachResult{}, err
+	}
+	return result, nil
+}
