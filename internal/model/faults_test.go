@@ -75,7 +75,9 @@ func TestFaults(t *testing.T) {
 					Respond: modeltest.Answer{Text: "A sentence."}, Chunking: modeltest.Chunking{Bytes: 3}, Fault: &c.fault,
 				}))
 				opts := options(server, api)
-				opts.IdleTimeout, opts.HeaderTimeout = 200*time.Millisecond, 300*time.Millisecond
+				if c.kind == model.ErrStalled {
+					opts.IdleTimeout, opts.HeaderTimeout = 200*time.Millisecond, 300*time.Millisecond
+				}
 				r, err := get(t, opts).Respond(t.Context(), model.Request{Model: "scripted", Input: user("go")}, nil)
 				e := failure(t, err)
 				require.Equal(t, c.kind, e.Kind, "%v", err)
