@@ -25,7 +25,7 @@ agent worker helper:
 
 # The embedded Temporal server is a module of its own, big, and seldom changes.
 bin/sandbox-temporal: $(shell find cmd/sandbox-temporal -type f -not -name '*_test.go')
-	@echo "Building bin/sandbox-temporal, an embedded Temporal server. The first time this takes about 8 minutes on 2 cores;"
+	@echo "Building bin/sandbox-temporal, an embedded Temporal server. The first time this takes 4 to 8 minutes on 2 cores;"
 	@echo "after that it is skipped until its sources change."
 	@cd cmd/sandbox-temporal && go build -ldflags '$(LDFLAGS)' -o ../../$@ .
 	@touch $@

@@ -31,8 +31,14 @@ summary() {
   return "$steps_failed"
 }
 
-# say tells what happens now.
-say() { printf '\033[1m%s\033[0m\n' "$*"; }
+# say tells what happens now, in bold on a terminal.
+say() {
+  if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then
+    printf '\033[1m%s\033[0m\n' "$*"
+  else
+    printf '%s\n' "$*"
+  fi
+}
 
 # die tells why nothing more can be done.
 die() {
