@@ -45,9 +45,14 @@ func (f *folder) call(t *testing.T, e model.Entry) string {
 func (f *folder) read(path string) string {
 	text, ok := f.files[path]
 	if !ok {
-		return "read_file: " + path + ": no such file"
+		return "Error: read file " + path + ": there is no such file or directory"
 	}
-	if !f.numbered {
+	switch {
+	case text == "":
+		return path + " is empty.\n"
+	case path == "secret":
+		return "Error: the user did not allow this call"
+	case !f.numbered:
 		return text
 	}
 	var b strings.Builder
@@ -140,6 +145,9 @@ func TestDemo(t *testing.T) {
 		"create file notes/todo.txt with `first`":      {tools: "read_file apply_patch", says: []string{"added"}, file: "notes/todo.txt", holds: "first\n"},
 		"create a file main.go with `x`":               {tools: "read_file", says: []string{"exists already"}, file: "main.go", holds: "println"},
 		"append `// the end` to main.go":               {tools: "read_file apply_patch", file: "main.go", holds: "}\n// the end\n"},
+		"append `x` to empty.txt":                      {tools: "read_file apply_patch", file: "empty.txt", holds: "x"},
+		"read secret/../secret and show ./secret":      {tools: "read_file read_file", says: []string{"could not read"}},
+		"create file secret with `x`":                  {tools: "read_file", says: []string{"could not see", "did not allow"}},
 		"append `x` to missing.txt":                    {tools: "read_file", says: []string{"could not read"}},
 		"tell me a joke":                               {tools: "list read_file", says: []string{"main.go", "A sample"}},
 		"":                                             {tools: "list read_file", says: []string{"README.md"}},
@@ -149,7 +157,7 @@ func TestDemo(t *testing.T) {
 		for _, numbered := range []bool{false, true} {
 			t.Run(fmt.Sprint(ask, numbered), func(t *testing.T) {
 				t.Parallel()
-				f := &folder{files: map[string]string{"README.md": "# A sample\n", "main.go": mainGo}, numbered: numbered}
+				f := &folder{files: map[string]string{"README.md": "# A sample\n", "main.go": mainGo, "empty.txt": "", "odd.txt": "it was not found\n", "secret": "s"}, numbered: numbered}
 				called, answer, _ := converse(t, f, user(ask))
 				require.Equal(t, c.tools, strings.Join(called, " "))
 				for _, part := range append(c.says, "demo model") {

@@ -22,7 +22,7 @@ func readTask(file string) demoTask {
 		if !ok {
 			return ""
 		}
-		if missing(out) {
+		if failed(out) {
 			return fmt.Sprintf("I could not read `%s`:\n\n%s", file, fence(out))
 		}
 		return fmt.Sprintf("`%s` has %d lines. It reads:\n\n%s", file, len(fileLines(out)), fence(out))
@@ -107,10 +107,13 @@ func createTask(file, text string) demoTask {
 		if !ok {
 			return ""
 		}
-		if !missing(out) {
-			return fmt.Sprintf("`%s` exists already, so I left it as it is.", file)
+		switch {
+		case missing(out):
+			return t.patch(file, addPatch(file, text))
+		case failed(out):
+			return fmt.Sprintf("I could not see whether `%s` exists:\n\n%s", file, fence(out))
 		}
-		return t.patch(file, addPatch(file, text))
+		return fmt.Sprintf("`%s` exists already, so I left it as it is.", file)
 	}
 }
 
@@ -120,7 +123,7 @@ func (t *demoTurn) readForEdit(file string) (lines []string, problem string, ok 
 	switch {
 	case !ok:
 		return nil, "", false
-	case missing(out):
+	case failed(out):
 		return nil, fmt.Sprintf("I could not read `%s`:\n\n%s", file, fence(out)), false
 	case truncated.MatchString(out):
 		return nil, fmt.Sprintf("`%s` is too long for me to edit.", file), false

@@ -15,7 +15,7 @@ const (
 )
 
 var (
-	truncated   = regexp.MustCompile(`(?i)\btruncated\b|\bmore lines\b|\bbytes omitted\b`)
+	truncated   = regexp.MustCompile(`(?i)\btruncated\b|\bmore lines\b|\bbytes omitted\b|continue with offset|\(cut:`)
 	missingFile = regexp.MustCompile(`(?i)no such file|not found|not exist|cannot find|cannot read|is a directory|not a file`)
 	numbered    = regexp.MustCompile(`^\s*(\d+)(?:\t|→| ?[|:] ?| {2})(.*)$`)
 	readmeLine  = regexp.MustCompile(`(?i)^([\s│├└─"-]*)(readme(?:\.[a-z]+)?)(?:[\s",]|$)`)
@@ -23,9 +23,20 @@ var (
 	backticks   = regexp.MustCompile("`{3,}")
 )
 
-// missing tells the short message of a failed read from the text of a file.
+// missing recognises the short message that there is no such file.
 func missing(result string) bool {
-	return len(result) < 600 && missingFile.MatchString(head(result, 2))
+	return shortMessage(result) && missingFile.MatchString(head(result, 2))
+}
+
+// failed recognises the short message of a read that failed, for whatever reason.
+func failed(result string) bool {
+	return shortMessage(result) && (strings.HasPrefix(result, "Error: ") || missingFile.MatchString(head(result, 2)))
+}
+
+// shortMessage tells a message from the text of a file, whose lines are numbered.
+func shortMessage(result string) bool {
+	first, _, _ := strings.Cut(result, "\n")
+	return len(result) < 600 && !numbered.MatchString(first)
 }
 
 // readmeIn finds the README at the top of a listing, also of one that is a tree; "" when there is none.
