@@ -77,7 +77,7 @@ func (c *Core) spawn(embedded bool) (*child, error) {
 	defer log.Close()
 	cmd := exec.Command(binary)
 	if embedded {
-		cmd.Args = append(cmd.Args, "--embedded")
+		cmd.Args = append(cmd.Args, "--embedded", "--exit-when-idle")
 	}
 	cmd.Dir = c.opts.Paths.StateDir // not the user's folder, which it would keep busy
 	cmd.Stdout, cmd.Stderr = log, log

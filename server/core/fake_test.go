@@ -1,0 +1,460 @@
+// This file is a session engine in memory: what the workflows promise, without Temporal.
+
+package core
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/serviceerror"
+	sdk "go.temporal.io/sdk/temporal"
+
+	"sandboxagent/editors"
+	"sandboxagent/internal/agent"
+	"sandboxagent/internal/config"
+	"sandboxagent/internal/session"
+	"sandboxagent/internal/temporal"
+)
+
+const testFolder = "file:///home/me/project"
+
+// fakeEngine implements engine.
+type fakeEngine struct {
+	mu       sync.Mutex
+	sessions map[string]*fakeSession // by workflow id
+	manager  bool                    // the manager runs
+	listed   []string                // session ids in the manager's registry, oldest first
+	updates  []update
+	signals  []string
+	pollers  int
+	queues   map[string]int // pollers of other queues
+	tails    []HeartbeatTail
+	silent   bool // no worker answers
+	down     bool // Temporal does not answer
+	unseen   bool // visibility knows nothing
+	fail     []error
+	queryErr error
+	followed chan struct{} // closed when somebody follows
+	jitter   bool
+}
+
+// fakeSession is one AgentWorkflow.
+type fakeSession struct {
+	engine *fakeEngine
+	view   editors.Session
+	events []editors.EventMessage
+	seq    int64
+	keep   int // events kept
+	page   int // events in one view
+	items  []editors.Item
+	sealed string
+	pend   []editors.Approval
+	seen   map[string]any
+	rings  []func()
+}
+
+func newFakeEngine() *fakeEngine {
+	return &fakeEngine{sessions: make(map[string]*fakeSession), pollers: 1, manager: true, followed: make(chan struct{})}
+}
+
+// add makes a session with one event.
+func (f *fakeEngine) add(id, host string) *fakeSession {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := time.Unix(int64(1000+len(f.sessions)), 0).UTC()
+	s := &fakeSession{engine: f, keep: 200, page: 50, seen: make(map[string]any), view: editors.Session{
+		ID: id, Title: "Session " + id, WorkspaceFolder: testFolder, HostID: host, CreatedAt: now, UpdatedAt: now,
+		Backend: editors.Backend{Kind: editors.Local}, State: editors.State{Status: editors.StatusIdle, Since: now},
+	}}
+	f.sessions[agent.WorkflowID(id)] = s
+	f.listed = append(f.listed, id)
+	s.emit(editors.Event{Type: editors.SessionUpdated, Session: &s.view})
+	return s
+}
+
+// emit records an event; the engine's lock is held.
+func (s *fakeSession) emit(e editors.Event) int64 {
+	s.seq++
+	s.events = append(s.events, editors.EventMessage{SessionID: s.view.ID, Seq: s.seq, Event: e})
+	if over := len(s.events) - s.keep; over > 0 {
+		s.events = s.events[over:]
+	}
+	return s.seq
+}
+
+// do changes the session under the engine's lock and rings.
+func (s *fakeSession) do(change func()) int64 {
+	s.engine.mu.Lock()
+	change()
+	seq, rings := s.seq, append([]func(){}, s.rings...)
+	s.engine.mu.Unlock()
+	for _, ring := range rings {
+		ring()
+	}
+	return seq
+}
+
+func (s *fakeSession) start(item editors.Item) int64 {
+	return s.do(func() {
+		item.Seq, item.Status = s.seq+1, editors.ItemInProgress
+		s.items = append(s.items, item)
+		s.emit(editors.Event{Type: editors.ItemStarted, Item: &item})
+	})
+}
+
+func (s *fakeSession) complete(id string) int64 {
+	return s.do(func() {
+		for i := range s.items {
+			if s.items[i].ID == id {
+				s.items[i].Status = editors.ItemCompleted
+				item := s.items[i]
+				s.emit(editors.Event{Type: editors.ItemEnded, Item: &item})
+			}
+		}
+	})
+}
+
+func (s *fakeSession) setStatus(status editors.Status) int64 {
+	return s.do(func() {
+		s.view.State.Status = status
+		state := s.view.State
+		s.emit(editors.Event{Type: editors.StateChanged, State: &state})
+	})
+}
+
+func (s *fakeSession) look(after *int64) agent.View {
+	v := agent.View{Session: s.view, Seq: s.seq, Approvals: append([]editors.Approval{}, s.pend...), Queued: []editors.QueuedMessage{}}
+	first := s.seq + 1 - int64(len(s.events))
+	if after == nil || *after < first-1 || *after > s.seq {
+		v.Snapshot, v.Items, v.Sealed = true, append([]editors.Item{}, s.items...), s.sealed
+		return v
+	}
+	events := s.events[*after+1-first:]
+	if len(events) > s.page {
+		events, v.More = events[:s.page], true
+		v.Seq = events[len(events)-1].Seq
+	}
+	v.Events = append([]editors.EventMessage{}, events...)
+	return v
+}
+
+// trouble is what stands between a request and its answer. It returns with the lock held when there is none.
+func (f *fakeEngine) trouble(ctx context.Context, needsWorker bool) error {
+	if f.jitter {
+		pause(ctx, time.Duration(rand.IntN(2000))*time.Microsecond)
+	}
+	f.mu.Lock()
+	switch {
+	case f.down:
+		f.mu.Unlock()
+		return serviceerror.NewUnavailable("connection refused")
+	case needsWorker && f.silent:
+		f.mu.Unlock()
+		<-ctx.Done()
+		return serviceerror.NewDeadlineExceeded("deadline exceeded")
+	case len(f.fail) > 0:
+		err := f.fail[0]
+		f.fail = f.fail[1:]
+		f.mu.Unlock()
+		return err
+	}
+	return nil
+}
+
+func (f *fakeEngine) Create(ctx context.Context, in session.CreateInput) (session.CreateResult, error) {
+	if err := f.trouble(ctx, true); err != nil {
+		return session.CreateResult{}, err
+	}
+	old := f.sessions[agent.WorkflowID(in.SessionID)]
+	f.mu.Unlock()
+	if old != nil {
+		return session.CreateResult{Session: old.view, Seq: 1}, nil
+	}
+	s := f.add(in.SessionID, in.HostID)
+	s.view.WorkspaceFolder, s.view.Model, s.view.Title = in.FolderURI, in.Params.Model, in.Params.Title
+	return session.CreateResult{Session: s.view, Seq: 1}, nil
+}
+
+func (f *fakeEngine) Update(ctx context.Context, u update, result any) error {
+	if err := f.trouble(ctx, true); err != nil {
+		return err
+	}
+	f.updates = append(f.updates, u)
+	if u.workflowID == session.ManagerID("me") {
+		f.mu.Unlock()
+		return nil
+	}
+	s := f.sessions[u.workflowID]
+	if s == nil {
+		f.mu.Unlock()
+		return serviceerror.NewNotFound("workflow not found for ID: " + u.workflowID)
+	}
+	answer, known := s.seen[u.id]
+	f.mu.Unlock()
+	if !known {
+		answer = s.answer(u)
+	}
+	return copyJSON(answer, result)
+}
+
+// answer carries an update out.
+func (s *fakeSession) answer(u update) (answer any) {
+	s.do(func() {
+		switch u.name {
+		case agent.UpdateAsk:
+			in := u.arg.(agent.AskInput)
+			id := fmt.Sprintf("i%d", s.seq+1)
+			item := editors.Item{ID: id, Kind: editors.UserMessage, Status: editors.ItemCompleted, Text: in.Text, Seq: s.seq + 1}
+			s.items = append(s.items, item)
+			s.emit(editors.Event{Type: editors.ItemStarted, Item: &item})
+			s.emit(editors.Event{Type: editors.ItemEnded, Item: &item})
+			answer = editors.AskResult{SessionID: s.view.ID, TurnID: 1, ItemID: id, Seq: s.seq}
+		case agent.UpdateAnswer:
+			p := u.arg.(editors.AnswerApprovalParams)
+			answer = editors.AnswerApprovalResult{ApprovalID: p.ApprovalID, Decision: p.Decision, DecidedBy: p.By, Seq: s.seq}
+		case agent.UpdateDestroy:
+			s.view.State.Status = editors.StatusDestroyed
+			state := s.view.State
+			answer = agent.SeqResult{Seq: s.emit(editors.Event{Type: editors.StateChanged, State: &state})}
+		default:
+			answer = agent.SeqResult{Seq: s.seq}
+		}
+		s.seen[u.id] = answer
+	})
+	return answer
+}
+
+func copyJSON(from, to any) error {
+	if to == nil {
+		return nil
+	}
+	b, err := json.Marshal(from)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(b, to)
+}
+
+func (f *fakeEngine) Query(ctx context.Context, workflowID, query string, arg, result any) error {
+	if err := f.trouble(ctx, true); err != nil {
+		return err
+	}
+	defer f.mu.Unlock()
+	if f.queryErr != nil {
+		return f.queryErr
+	}
+	if query == session.QueryList {
+		return f.list(arg.(session.ListRequest), result)
+	}
+	s := f.sessions[workflowID]
+	if s == nil {
+		return serviceerror.NewNotFound("workflow not found for ID: " + workflowID)
+	}
+	return copyJSON(s.look(arg.(agent.ViewRequest).AfterSeq), result)
+}
+
+func (f *fakeEngine) list(req session.ListRequest, result any) error {
+	if !f.manager {
+		return serviceerror.NewNotFound("workflow not found")
+	}
+	out := session.ListResult{Sessions: []editors.Session{}}
+	for i := len(f.listed) - 1; i >= 0; i-- {
+		s := f.sessions[agent.WorkflowID(f.listed[i])]
+		if req.FolderURI == "" || s.view.WorkspaceFolder == req.FolderURI {
+			stale := s.view
+			stale.State.Status, stale.UpdatedAt = editors.StatusIdle, time.Time{}
+			out.Sessions = append(out.Sessions, stale)
+		}
+	}
+	return copyJSON(out, result)
+}
+
+func (f *fakeEngine) Signal(ctx context.Context, workflowID, signal string, arg any) error {
+	if err := f.trouble(ctx, false); err != nil {
+		return err
+	}
+	s := f.sessions[workflowID]
+	f.signals = append(f.signals, signal)
+	silent := f.silent
+	f.mu.Unlock()
+	if s == nil {
+		return serviceerror.NewNotFound("workflow not found")
+	}
+	if rename, ok := arg.(agent.RenameSignal); ok && !silent {
+		s.do(func() {
+			s.view.Title, s.view.TitleSource = rename.Title, editors.TitleUser
+			renamed := s.view
+			s.emit(editors.Event{Type: editors.SessionUpdated, Session: &renamed})
+		})
+	}
+	return nil
+}
+
+func (f *fakeEngine) Describe(ctx context.Context, workflowID string) (description, error) {
+	if err := f.trouble(ctx, false); err != nil {
+		return description{}, err
+	}
+	defer f.mu.Unlock()
+	s := f.sessions[workflowID]
+	if s == nil {
+		return description{}, serviceerror.NewNotFound("workflow not found")
+	}
+	known := s.view
+	return description{running: true, session: &known, tails: append([]HeartbeatTail{}, f.tails...)}, nil
+}
+
+func (f *fakeEngine) List(ctx context.Context, _ string) ([]editors.Session, error) {
+	if err := f.trouble(ctx, false); err != nil {
+		return nil, err
+	}
+	defer f.mu.Unlock()
+	var all []editors.Session
+	for _, s := range f.sessions {
+		if !f.unseen {
+			all = append(all, s.view)
+		}
+	}
+	return all, nil
+}
+
+func (f *fakeEngine) Follow(ctx context.Context, workflowID string, ring func()) error {
+	f.mu.Lock()
+	if s := f.sessions[workflowID]; s != nil {
+		s.rings = append(s.rings, ring)
+	}
+	select {
+	case <-f.followed:
+	default:
+		close(f.followed)
+	}
+	f.mu.Unlock()
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (f *fakeEngine) Pollers(_ context.Context, queue string) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.down {
+		return 0, serviceerror.NewUnavailable("connection refused")
+	}
+	if n, known := f.queues[queue]; known {
+		return n, nil
+	}
+	return f.pollers, nil
+}
+
+func (f *fakeEngine) Health(context.Context) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.down {
+		return serviceerror.NewUnavailable("connection refused")
+	}
+	return nil
+}
+
+func (f *fakeEngine) Close() {}
+
+func refused(kind, message string) error {
+	return sdk.NewNonRetryableApplicationError(message, kind, nil)
+}
+
+// testPaths is a private installation.
+func testPaths(t *testing.T) config.Paths {
+	t.Helper()
+	home := t.TempDir()
+	env := map[string]string{"HOME": home, "XDG_RUNTIME_DIR": filepath.Join(home, "run")}
+	paths, err := config.ResolvePaths(func(name string) (string, bool) { v, ok := env[name]; return v, ok })
+	require.NoError(t, err)
+	require.NoError(t, paths.Ensure())
+	return paths
+}
+
+// testCore talks to f as if it were a Temporal server of others.
+func testCore(t *testing.T, f *fakeEngine) *Core {
+	t.Helper()
+	conf := config.Default()
+	conf.Owner, conf.Temporal.Address = "me", "temporal.test:7233"
+	c := New(Options{Paths: testPaths(t), Config: conf})
+	c.link.dial = func(context.Context, temporal.Profile) (engine, error) {
+		if err := f.Health(context.Background()); err != nil {
+			return nil, &temporal.UnavailableError{Address: "temporal.test:7233", Source: "configured address", Err: err}
+		}
+		return f, nil
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// recorder is a sink that remembers.
+type recorder struct {
+	mu     sync.Mutex
+	events []editors.EventMessage
+	grown  chan struct{}
+}
+
+func newRecorder() *recorder { return &recorder{grown: make(chan struct{})} }
+
+func (r *recorder) sink(m editors.EventMessage) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events = append(r.events, m)
+	close(r.grown)
+	r.grown = make(chan struct{})
+}
+
+func (r *recorder) all() []editors.EventMessage {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]editors.EventMessage{}, r.events...)
+}
+
+// until waits until the events meet the condition.
+func (r *recorder) until(t *testing.T, what string, met func([]editors.EventMessage) bool) []editors.EventMessage {
+	t.Helper()
+	deadline := time.After(20 * time.Second)
+	for {
+		r.mu.Lock()
+		events, grown := append([]editors.EventMessage{}, r.events...), r.grown
+		r.mu.Unlock()
+		if met(events) {
+			return events
+		}
+		select {
+		case <-grown:
+		case <-deadline:
+			require.Failf(t, "waited in vain", "%s; got %d events", what, len(events))
+		}
+	}
+}
+
+func hasSeq(seq int64) func([]editors.EventMessage) bool {
+	return func(events []editors.EventMessage) bool {
+		for _, m := range events {
+			if m.Event.Type != editors.ItemDelta && m.Seq >= seq {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// run dispatches a command and decodes its result.
+func run[R any](t *testing.T, c *Conn, name string, params any) (R, error) {
+	t.Helper()
+	raw, err := json.Marshal(params)
+	require.NoError(t, err)
+	result, err := c.Mux().Dispatch(t.Context(), name, raw)
+	if err != nil {
+		var none R
+		return none, err
+	}
+	return result.(R), nil
+}
