@@ -222,8 +222,12 @@ func summarize(c patch.Change) string {
 // count says how many lines a change adds and removes.
 func count(c patch.Change) string {
 	added, removed := 0, 0
-	_, hunks, _ := strings.Cut(c.Diff(), "\n@@ ")
-	for line := range strings.Lines(hunks) {
+	diff := c.Diff()
+	header := strings.Index(diff, "\n@@ ")
+	if header < 0 {
+		return ""
+	}
+	for line := range strings.Lines(diff[header+1:]) {
 		switch line[0] {
 		case '+':
 			added++

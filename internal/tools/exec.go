@@ -62,6 +62,11 @@ func runExec(ctx context.Context, env Env, call Call) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	if args.Background {
+		if err := rememberLook(ctx, env, f.id, status.Total); err != nil {
+			return Result{}, err
+		}
+	}
 	return f.report(ctx, result, status, sandbox.Offsets{})
 }
 

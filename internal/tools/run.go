@@ -90,7 +90,7 @@ func sentence(err error) string {
 	if !errors.As(err, &e) || e.Message == "" {
 		return err.Error()
 	}
-	if e.Path == "" || strings.Contains(e.Message, e.Path) {
+	if e.Path == "" || strings.HasPrefix(e.Message, e.Path) {
 		return e.Message
 	}
 	return e.Path + ": " + e.Message
