@@ -16,7 +16,8 @@ import (
 )
 
 const (
-	poolSize   = 2
+	poolAhead  = 1    // started ahead of need
+	poolKept   = 4    // kept for use again
 	strayTries = 5000 // sweeps, about ten seconds
 )
 
@@ -78,7 +79,7 @@ func (w *worker) dead() bool {
 func (p *pool) give(w *worker) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed || len(p.idle) >= poolSize {
+	if p.closed || len(p.idle) >= poolKept {
 		_ = w.ctl.conn.Close() // it leaves by itself
 		return
 	}
@@ -88,7 +89,7 @@ func (p *pool) give(w *worker) {
 func (p *pool) refill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.filler || p.closed || len(p.idle) >= poolSize {
+	if p.filler || p.closed || len(p.idle) >= poolAhead {
 		return
 	}
 	p.filler = true
@@ -102,7 +103,7 @@ func (p *pool) fill() {
 			p.give(w)
 		}
 		p.mu.Lock()
-		if err != nil || p.closed || len(p.idle) >= poolSize {
+		if err != nil || p.closed || len(p.idle) >= poolAhead {
 			p.filler = false
 			p.mu.Unlock()
 			return

@@ -203,6 +203,10 @@ func (t *transaction) exchange(temp, name string) error {
 	if !unsupported(err) {
 		return err
 	}
+	return t.exchangeByLink(temp, name)
+}
+
+func (t *transaction) exchangeByLink(temp, name string) error {
 	keep := temp + "~"
 	if err := t.root.Link(name, keep); err != nil {
 		return err
@@ -220,6 +224,10 @@ func (t *transaction) move(from, to string) error {
 	if !unsupported(err) {
 		return err
 	}
+	return t.moveByLink(from, to)
+}
+
+func (t *transaction) moveByLink(from, to string) error {
 	if err := t.root.Link(from, to); err != nil {
 		return err
 	}
