@@ -1,0 +1,350 @@
+// This file tests the commands against the engine in memory.
+
+package core
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/serviceerror"
+	sdk "go.temporal.io/sdk/client"
+
+	"sandboxagent/editors"
+	"sandboxagent/internal/agent"
+	"sandboxagent/internal/blob"
+	"sandboxagent/internal/feed"
+	"sandboxagent/internal/session"
+)
+
+func testConn(t *testing.T, c *Core) *Conn {
+	t.Helper()
+	conn := c.Connect("test editor", func(editors.EventMessage) {})
+	conn.SetFolders([]string{testFolder})
+	return conn
+}
+
+func TestEveryCommandHasAHandler(t *testing.T) {
+	require.Empty(t, testConn(t, testCore(t, newFakeEngine())).Mux().Missing())
+}
+
+func TestNewIsRepeatable(t *testing.T) {
+	f := newFakeEngine()
+	conn := testConn(t, testCore(t, f))
+	first, err := run[editors.NewResult](t, conn, "new", editors.NewParams{RequestID: "r1", Title: "One"})
+	require.NoError(t, err)
+	require.Equal(t, testFolder, first.Session.WorkspaceFolder)
+	require.Equal(t, conn.core.opts.Config.Model, first.Session.Model)
+	again, err := run[editors.NewResult](t, conn, "new", editors.NewParams{RequestID: "r1", Title: "One"})
+	require.NoError(t, err)
+	require.Equal(t, first.Session.ID, again.Session.ID)
+	other, err := run[editors.NewResult](t, conn, "new", editors.NewParams{Title: "Two"})
+	require.NoError(t, err)
+	require.NotEqual(t, first.Session.ID, other.Session.ID)
+}
+
+func TestNewRefusesWhatCannotBe(t *testing.T) {
+	conn := testConn(t, testCore(t, newFakeEngine()))
+	for _, c := range []struct {
+		name   string
+		params editors.NewParams
+		code   editors.Code
+	}{
+		{"folder of another scheme", editors.NewParams{WorkspaceFolder: "untitled:1"}, editors.CodeInvalidParams},
+		{"folder of another machine", editors.NewParams{WorkspaceFolder: "file://server/share"}, editors.CodeInvalidParams},
+		{"long title", editors.NewParams{Title: strings.Repeat("ä", editors.MaxTitleRunes+1)}, editors.CodeLimit},
+		{"long request id", editors.NewParams{RequestID: strings.Repeat("x", editors.MaxRequestID+1)}, editors.CodeInvalidParams},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := run[editors.NewResult](t, conn, "new", c.params)
+			require.Equal(t, c.code, editors.CodeOf(err))
+		})
+	}
+	conn.SetFolders(nil)
+	_, err := run[editors.NewResult](t, conn, "new", editors.NewParams{})
+	require.Equal(t, editors.CodeInvalidParams, editors.CodeOf(err))
+}
+
+func TestAskFindsItsSession(t *testing.T) {
+	f := newFakeEngine()
+	core := testCore(t, f)
+	conn := testConn(t, core)
+	first, err := run[editors.AskResult](t, conn, "ask", editors.AskParams{RequestID: "r1", Text: "hello"})
+	require.NoError(t, err, "without a session one is made")
+	again, err := run[editors.AskResult](t, conn, "ask", editors.AskParams{RequestID: "r1", Text: "hello"})
+	require.NoError(t, err)
+	require.Equal(t, first, again)
+	require.Len(t, f.sessions, 1)
+
+	f.add("foreign", "another host")
+	next, err := run[editors.AskResult](t, conn, "ask", editors.AskParams{Text: "more", WorkspaceFolder: testFolder + "/"})
+	require.NoError(t, err)
+	require.Equal(t, first.SessionID, next.SessionID, "the latest session of the folder on this host")
+
+	core.asked = askedSessions{}
+	f.add("newer", core.HostID())
+	again, err = run[editors.AskResult](t, conn, "ask", editors.AskParams{RequestID: "r1", Text: "hello"})
+	require.NoError(t, err)
+	require.Equal(t, first, again, "a repeated request finds the session it made, also after a restart")
+	require.Equal(t, agent.AskInput{RequestID: "r1", Text: "hello", By: "test editor"}, f.updates[len(f.updates)-1].arg)
+}
+
+func TestLongTextsGoByReference(t *testing.T) {
+	f := newFakeEngine()
+	core := testCore(t, f)
+	conn := testConn(t, core)
+	f.add("here", core.HostID())
+	f.add("there", "another host")
+	long := strings.Repeat("ä", 10_000)
+
+	_, err := run[editors.AskResult](t, conn, "ask", editors.AskParams{SessionID: "here", Text: long, Context: []editors.Context{{Kind: "text", Text: long}, {Kind: "text", Text: "b"}}})
+	require.NoError(t, err)
+	in := f.updates[len(f.updates)-1].arg.(agent.AskInput)
+	require.Equal(t, int64(len(long)), in.TextBytes)
+	require.LessOrEqual(t, len(in.Text), agent.MaxInlineText)
+	require.True(t, strings.HasPrefix(long, in.Text))
+	store, err := core.blobs.open()
+	require.NoError(t, err)
+	stored, err := blob.ReadAll(t.Context(), store, blob.Ref(in.TextRef), 1<<20)
+	require.NoError(t, err)
+	require.Equal(t, long, string(stored))
+	var context []editors.Context
+	require.NoError(t, blob.GetJSON(t.Context(), store, blob.Ref(in.ContextRef), &context))
+	require.Equal(t, long, context[0].Text)
+	require.Len(t, in.Context, 2)
+
+	_, err = run[editors.AskResult](t, conn, "ask", editors.AskParams{SessionID: "there", Text: long})
+	require.NoError(t, err)
+	require.Equal(t, long, f.updates[len(f.updates)-1].arg.(agent.AskInput).Text)
+	_, err = run[editors.AskResult](t, conn, "ask", editors.AskParams{SessionID: "there", Text: strings.Repeat(long, 3)})
+	require.Equal(t, editors.CodeLimit, editors.CodeOf(err))
+	_, err = run[editors.AskResult](t, conn, "ask", editors.AskParams{SessionID: "here", Text: strings.Repeat("x", editors.MaxTextBytes+1)})
+	require.Equal(t, editors.CodeLimit, editors.CodeOf(err))
+	_, err = run[editors.AskResult](t, conn, "ask", editors.AskParams{SessionID: "here", Text: " \n"})
+	require.Equal(t, editors.CodeInvalidParams, editors.CodeOf(err))
+}
+
+func TestRequestsComeAgainUnderTheSameID(t *testing.T) {
+	f := newFakeEngine()
+	core := testCore(t, f)
+	conn := testConn(t, core)
+	f.add("s1", core.HostID())
+	f.fail = []error{refused(agent.ErrTypeDraining, "again"), refused(errTypeRunEnded, "again"), serviceerror.NewAborted("again")}
+	_, err := run[editors.AskResult](t, conn, "ask", editors.AskParams{SessionID: "s1", Text: "x"})
+	require.NoError(t, err)
+	require.Len(t, f.updates, 1)
+	require.True(t, strings.HasPrefix(f.updates[0].id, "ask/"))
+}
+
+func TestApprovalsNameWhoAnswered(t *testing.T) {
+	f := newFakeEngine()
+	core := testCore(t, f)
+	f.add("s1", core.HostID())
+	result, err := run[editors.AnswerApprovalResult](t, testConn(t, core), "answerApproval",
+		editors.AnswerApprovalParams{SessionID: "s1", ApprovalID: "a1", Decision: editors.DecisionAllow})
+	require.NoError(t, err)
+	require.Equal(t, "test editor", result.DecidedBy)
+}
+
+func TestSilenceIsExplained(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*fakeEngine)
+		code   editors.Code
+		says   string
+	}{
+		{"no worker", func(f *fakeEngine) { f.silent, f.pollers = true, 0 }, editors.CodeWorkerUnavailable, "no worker is running"},
+		{"a stuck worker", func(f *fakeEngine) { f.silent = true }, editors.CodeWorkerUnavailable, "has not answered"},
+		{"no Temporal", func(f *fakeEngine) { f.down = true }, editors.CodeTemporalUnavailable, "temporal.test:7233"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFakeEngine()
+			core := testCore(t, f)
+			conn := testConn(t, core)
+			f.add("s1", core.HostID())
+			_, err := core.link.engine(t.Context())
+			require.NoError(t, err)
+			f.mu.Lock()
+			c.change(f)
+			f.mu.Unlock()
+			began := time.Now()
+			_, err = run[editors.AskResult](t, conn, "ask", editors.AskParams{SessionID: "s1", Text: "x"})
+			require.Less(t, time.Since(began), 5*time.Second)
+			var e *editors.Error
+			require.ErrorAs(t, err, &e)
+			require.Equal(t, c.code, e.Code)
+			require.Contains(t, e.Message, c.says)
+			require.NotEmpty(t, e.Remedy)
+			require.True(t, e.Retryable)
+		})
+	}
+}
+
+func TestUpdatesThatTimeOutInTheClient(t *testing.T) {
+	f := newFakeEngine()
+	core := testCore(t, f)
+	f.pollers = 0
+	e, err := core.link.engine(t.Context())
+	require.NoError(t, err)
+	silent, alive := core.silence(t.Context(), e, "asking", sdk.NewWorkflowUpdateServiceTimeoutOrCanceledError(context.DeadlineExceeded))
+	require.Equal(t, editors.CodeWorkerUnavailable, silent.Code)
+	require.False(t, alive)
+}
+
+func TestTitleWorksWithoutAWorker(t *testing.T) {
+	f := newFakeEngine()
+	core := testCore(t, f)
+	conn := testConn(t, core)
+	f.add("s1", core.HostID())
+	result, err := run[editors.SessionResult](t, conn, "title", editors.TitleParams{SessionID: "s1", Title: " Better "})
+	require.NoError(t, err)
+	require.Equal(t, "Better", result.Session.Title)
+	require.NotZero(t, result.Seq)
+
+	f.mu.Lock()
+	f.silent = true
+	f.mu.Unlock()
+	result, err = run[editors.SessionResult](t, conn, "title", editors.TitleParams{SessionID: "s1", Title: "Best"})
+	require.NoError(t, err)
+	require.Equal(t, "Best", result.Session.Title)
+	require.Equal(t, editors.TitleUser, result.Session.TitleSource)
+
+	_, err = run[editors.SessionResult](t, conn, "title", editors.TitleParams{SessionID: "none", Title: "x"})
+	require.Equal(t, editors.CodeNotFound, editors.CodeOf(err))
+	_, err = run[editors.SessionResult](t, conn, "title", editors.TitleParams{SessionID: "s1", Title: " "})
+	require.Equal(t, editors.CodeInvalidParams, editors.CodeOf(err))
+}
+
+func TestDestroyIsRepeatable(t *testing.T) {
+	f := newFakeEngine()
+	core := testCore(t, f)
+	conn := testConn(t, core)
+	f.add("s1", core.HostID())
+	_, err := run[editors.Empty](t, conn, "destroy", editors.SessionParams{SessionID: "s1"})
+	require.NoError(t, err)
+	delete(f.sessions, agent.WorkflowID("s1"))
+	_, err = run[editors.Empty](t, conn, "destroy", editors.SessionParams{SessionID: "s1"})
+	require.NoError(t, err)
+	require.Equal(t, session.UpdateForget, f.updates[len(f.updates)-1].name)
+}
+
+func TestSessionsComeFromTheManagerOrFromVisibility(t *testing.T) {
+	f := newFakeEngine()
+	core := testCore(t, f)
+	conn := testConn(t, core)
+	f.add("s1", core.HostID()).setStatus(editors.StatusWaitingApproval)
+	f.add("s2", core.HostID())
+	list := func() []string {
+		result, err := run[editors.SessionsResult](t, conn, "sessions", editors.SessionsParams{WorkspaceFolder: testFolder})
+		require.NoError(t, err)
+		require.Equal(t, editors.StatusWaitingApproval, result.Sessions[1].State.Status, "what it is doing is taken from visibility")
+		return []string{result.Sessions[0].ID, result.Sessions[1].ID}
+	}
+	require.Equal(t, []string{"s2", "s1"}, list())
+	f.manager = false
+	require.Equal(t, []string{"s2", "s1"}, list())
+
+	page, err := run[editors.SessionsResult](t, conn, "sessions", editors.SessionsParams{Limit: 1})
+	require.NoError(t, err)
+	require.Len(t, page.Sessions, 1)
+	page, err = run[editors.SessionsResult](t, conn, "sessions", editors.SessionsParams{Limit: 1, Cursor: page.NextCursor})
+	require.NoError(t, err)
+	require.Equal(t, "s1", page.Sessions[0].ID)
+	require.Empty(t, page.NextCursor)
+	for _, cursor := range []string{"x1", "m", "m-1", "v1x"} {
+		_, err = run[editors.SessionsResult](t, conn, "sessions", editors.SessionsParams{Cursor: cursor})
+		require.Equal(t, editors.CodeInvalidParams, editors.CodeOf(err), cursor)
+	}
+	page, err = run[editors.SessionsResult](t, conn, "sessions", editors.SessionsParams{Search: "SESSION S2"})
+	require.NoError(t, err)
+	require.Len(t, page.Sessions, 1)
+	f.mu.Lock()
+	f.down = true
+	f.mu.Unlock()
+	_, err = run[editors.SessionsResult](t, conn, "sessions", editors.SessionsParams{})
+	require.Equal(t, editors.CodeTemporalUnavailable, editors.CodeOf(err))
+}
+
+func TestARunningSessionWithoutItsWorkerSaysSo(t *testing.T) {
+	f := newFakeEngine()
+	core := testCore(t, f)
+	f.add("s1", "far").setStatus(editors.StatusRunning)
+	f.queues = map[string]int{agent.HostQueue("far"): 0}
+	result, err := run[editors.AttachResult](t, testConn(t, core), "attach", editors.AttachParams{SessionID: "s1"})
+	require.NoError(t, err)
+	require.Equal(t, editors.StatusRecovering, result.State.Status)
+	require.Contains(t, result.State.Reason, "no worker is polling")
+	require.NotEmpty(t, result.State.Remedy)
+}
+
+func TestAttachToWhatIsNotThere(t *testing.T) {
+	core := testCore(t, newFakeEngine())
+	conn := testConn(t, core)
+	_, err := run[editors.AttachResult](t, conn, "attach", editors.AttachParams{SessionID: "none"})
+	require.Equal(t, editors.CodeNotFound, editors.CodeOf(err))
+	require.Empty(t, core.watchers)
+}
+
+func TestSecretsGoToTheWorkerOnly(t *testing.T) {
+	f := newFakeEngine()
+	core := testCore(t, f)
+	conn := testConn(t, core)
+	_, err := run[editors.Empty](t, conn, "setSecret", editors.SetSecretParams{Name: "HOME", Value: "canary"})
+	require.Equal(t, editors.CodeInvalidParams, editors.CodeOf(err))
+	require.NotContains(t, err.Error(), "canary")
+
+	hub, err := feed.Listen(core.opts.Paths.WorkerSocket, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = hub.Close() })
+	var got editors.SetSecretParams
+	hub.Handle(CallSetSecret, func(_ context.Context, raw editors.Raw) (any, error) {
+		return editors.Empty{}, copyJSON(raw, &got)
+	})
+	_, err = run[editors.Empty](t, conn, "setSecret", editors.SetSecretParams{Name: "OPENAI_API_KEY", Value: "canary"})
+	require.NoError(t, err)
+	require.Equal(t, "canary", got.Value)
+	require.Empty(t, f.updates)
+}
+
+func TestDoctorAlwaysAnswers(t *testing.T) {
+	f := newFakeEngine()
+	f.down = true
+	conn := testConn(t, testCore(t, f))
+	began := time.Now()
+	result, err := run[editors.DoctorResult](t, conn, "doctor", editors.Empty{})
+	require.NoError(t, err)
+	require.Less(t, time.Since(began), 5*time.Second)
+	found := map[string]editors.Check{}
+	for _, c := range result.Checks {
+		found[c.Name] = c
+		require.NotEmpty(t, c.Detail, c.Name)
+	}
+	require.Equal(t, checkError, found["temporal"].Status)
+	require.Contains(t, found["temporal"].Detail, "temporal.test:7233")
+	require.NotEmpty(t, found["temporal"].Remedy)
+	require.Equal(t, checkOK, found["directories"].Status)
+	require.Equal(t, checkWarning, found["worker"].Status)
+	require.Contains(t, found, "backend local")
+}
+
+func TestCatalogWithoutAWorker(t *testing.T) {
+	core := testCore(t, newFakeEngine())
+	began := time.Now()
+	backends, models := core.Backends(t.Context()), core.Models(t.Context())
+	require.Less(t, time.Since(began), 200*time.Millisecond)
+	require.Len(t, backends, 4)
+	require.False(t, backends[0].Available)
+	require.NotEmpty(t, backends[0].Remedy)
+	require.False(t, models[0].Available)
+	require.True(t, models[len(models)-1].Available)
+}
+
+func TestErrorsAreAlwaysEditorErrors(t *testing.T) {
+	var e *editors.Error
+	require.ErrorAs(t, asEditorsError("x", errors.New("boom")), &e)
+	require.NoError(t, asEditorsError("x", nil))
+}
