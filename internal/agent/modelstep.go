@@ -18,7 +18,7 @@ const (
 	maxModelAttempts = 5
 	maxLostAttempts  = 20 // the worker died during the call
 	modelTimeout     = 15 * time.Minute
-	modelHeartbeat   = 15 * time.Second
+	modelHeartbeat   = 10 * time.Second
 	firstBackoff     = time.Second
 	maxBackoff       = 30 * time.Second
 	maxRetryAfter    = 5 * time.Minute

@@ -124,10 +124,11 @@ func (s *session) endTurn(ctx workflow.Context, status editors.TurnStatus, faile
 		end.Message = failed.message
 	}
 	s.Turn = nil
-	s.emit(ctx, end)
-	if !s.nextQueued(ctx) {
-		s.restAfter(ctx, failed)
+	if len(s.Queue) == 0 {
+		s.restAfter(ctx, failed) // first, so that who follows a turn to its end has seen why it ended
 	}
+	s.emit(ctx, end)
+	s.nextQueued(ctx)
 	s.list(ctx)
 	if !s.destroying {
 		s.seal(ctx)
@@ -136,16 +137,15 @@ func (s *session) endTurn(ctx workflow.Context, status editors.TurnStatus, faile
 }
 
 // nextQueued starts the turn of the request that waits longest, if there is one.
-func (s *session) nextQueued(ctx workflow.Context) bool {
+func (s *session) nextQueued(ctx workflow.Context) {
 	if len(s.Queue) == 0 || s.destroying {
-		return false
+		return
 	}
 	a := s.Queue[0]
 	s.Queue = append([]Ask(nil), s.Queue[1:]...)
 	s.openTurn(ctx, a.TurnID)
 	s.emit(ctx, editors.Event{Type: editors.QueueChanged, Queued: s.queued()})
 	s.admit(ctx, a)
-	return true
 }
 
 func (s *session) restAfter(ctx workflow.Context, failed *turnFailure) {
