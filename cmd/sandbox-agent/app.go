@@ -82,7 +82,11 @@ func (a *app) does(f func(ctx context.Context, args []string) error) func(*cobra
 	return func(cmd *cobra.Command, args []string) error {
 		err := f(cmd.Context(), args)
 		var usage *usageError
-		if err == nil || errors.As(err, &usage) {
+		switch {
+		case errors.Is(err, errWaiting):
+			a.status = statusWaiting
+			return nil
+		case err == nil, errors.As(err, &usage):
 			return err
 		}
 		return failure{err}

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -125,18 +124,10 @@ func (a *app) ask(ctx context.Context, o askOptions, args []string) error {
 	}
 	for _, approval := range snapshot.PendingApprovals {
 		if err := f.ask(approval); err != nil {
-			a.status = statusWaiting
-			return ignoreWaiting(err)
+			return err
 		}
 	}
 	a.status, err = f.run(ctx)
-	return err
-}
-
-func ignoreWaiting(err error) error {
-	if errors.Is(err, errWaiting) {
-		return nil
-	}
 	return err
 }
 

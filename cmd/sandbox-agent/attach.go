@@ -65,8 +65,7 @@ func (a *app) attach(ctx context.Context, o attachOptions, args []string) error 
 		return err
 	}
 	if err := f.show(ctx, snapshot); err != nil {
-		a.status = statusWaiting
-		return ignoreWaiting(err)
+		return err
 	}
 	a.status, err = f.run(ctx)
 	return err

@@ -36,6 +36,7 @@ type follower struct {
 	observing bool // approvals that nobody here can give are no reason to end
 
 	events  chan editors.EventMessage
+	ended   chan interruption
 	last    int64 // seq of the last durable event taken
 	past    bool  // the events taken are from before: what they ask for may be answered
 	running int   // the turn that runs, as far as is known
@@ -51,6 +52,7 @@ type follower struct {
 // connect makes the connection whose events the follower takes.
 func (f *follower) connect(p product) {
 	f.events = make(chan editors.EventMessage, 1024)
+	f.ended = make(chan interruption, 1) // there is at most one
 	f.conn = p.Connect(clientName, func(e editors.EventMessage) { f.events <- e })
 	f.probe = p.Connect(clientName, func(editors.EventMessage) {})
 }
@@ -87,14 +89,13 @@ func (f *follower) run(ctx context.Context) (int, error) {
 			timer.Reset(silence)
 		case s := <-f.a.signals:
 			f.signal(ctx, s)
+		case i := <-f.ended:
+			f.interrupted(i)
 		case line := <-f.asker.answers():
 			err = f.asker.answer(ctx, f, line)
 		case <-timer.C:
 			err = f.resync(ctx)
 			timer.Reset(silence)
-		}
-		if errors.Is(err, errWaiting) {
-			return statusWaiting, nil
 		}
 		if err != nil {
 			return statusFailed, err
@@ -268,31 +269,42 @@ func (f *follower) signal(ctx context.Context, s os.Signal) {
 	}
 	f.stopped = true
 	f.a.notice("Interrupting; press Ctrl-C again to leave it running.")
-	go func() {
-		if err := f.interrupt(ctx); err != nil {
-			f.a.notice("Not interrupted: " + err.Error())
-		}
-	}()
+	turn, item := f.turn, ""
+	if turn == 0 {
+		turn = f.running
+	} else if !f.begun {
+		item = f.item
+	}
+	go func() { f.ended <- interruption{takenBack: item != "", err: f.interrupt(ctx, turn, item)} }()
+}
+
+// interruption is what came of an interrupt.
+type interruption struct {
+	takenBack bool // the question still waited and does no more
+	err       error
 }
 
 func (f *follower) interruptible() bool { return f.turn != 0 || f.busy }
 
-// interrupt ends the turn, or takes a question that still waits out of the queue.
-func (f *follower) interrupt(ctx context.Context) error {
-	if f.turn != 0 && !f.begun && f.item != "" {
-		_, err := call(ctx, f.conn, editors.Queue, editors.QueueParams{SessionID: f.session, Op: "remove", ItemID: f.item})
-		if err == nil {
-			f.a.notice("The question is taken back.")
-			f.a.signals <- syscall.SIGTERM
-		}
+// interrupt ends the turn, or takes the question item out of the queue.
+func (f *follower) interrupt(ctx context.Context, turn int, item string) (err error) {
+	if item != "" {
+		_, err = call(ctx, f.conn, editors.Queue, editors.QueueParams{SessionID: f.session, Op: "remove", ItemID: item})
 		return err
 	}
-	turn := f.turn
-	if turn == 0 {
-		turn = f.running
-	}
-	_, err := call(ctx, f.conn, editors.Interrupt, editors.InterruptParams{SessionID: f.session, TurnID: turn})
+	_, err = call(ctx, f.conn, editors.Interrupt, editors.InterruptParams{SessionID: f.session, TurnID: turn})
 	return err
+}
+
+func (f *follower) interrupted(i interruption) {
+	switch {
+	case i.err != nil:
+		f.a.notice("Not interrupted: " + i.err.Error())
+		f.stopped = false
+	case i.takenBack:
+		f.a.notice("The question is taken back.")
+		f.done, f.status = true, statusFailed
+	}
 }
 
 // detach stops following; the session goes on.

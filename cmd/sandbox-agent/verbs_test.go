@@ -1,0 +1,232 @@
+// This file tests the small verbs, and how the program reports errors.
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sandboxagent/editors"
+	"sandboxagent/server/core"
+)
+
+func TestUsage(t *testing.T) {
+	for _, args := range [][]string{
+		{}, {"nope"}, {"ask"}, {"ask", " "}, {"ask", "--nope", "x"}, {"ask", "--approve", "maybe", "x"}, {"ask", "--image", "x", "y"},
+		{"ask", "--session", "a", "--new", "x"}, {"ask", "--workspace", "/does/not/exist", "x"}, {"sessions", "x"}, {"worker"}, {"worker", "nope"},
+		{"title", "s1"}, {"configure", "s1"}, {"queue", "s1", "text"}, {"approve"}, {"approve", "--deny", "--always", "s1"}, {"switch", "s1"},
+	} {
+		out := runVerb(t, newFake(), args...)
+		require.Equal(t, statusUsage, out.status, "%q", args)
+		require.Empty(t, out.stdout, "%q", args)
+		require.Contains(t, out.stderr, "--help", "%q", args)
+	}
+	out := runVerb(t, newFake(), "ask", "--json")
+	require.Equal(t, statusUsage, out.status)
+	require.Contains(t, out.stdout, `{"error":{"code":"invalidParams"`)
+}
+
+func TestHelp(t *testing.T) {
+	out := runVerb(t, newFake(), "--help")
+	require.Equal(t, statusDone, out.status)
+	for _, verb := range []string{"ask", "attach", "sessions", "new", "title", "pause", "destroy", "interrupt", "approve", "history", "doctor", "version", "worker", "lsp"} {
+		require.Contains(t, out.stdout, "\n  "+verb+" ")
+	}
+}
+
+func TestErrorsOfVerbs(t *testing.T) {
+	f := newFake()
+	editors.Handle(&f.mux, editors.Pause, func(context.Context, editors.SessionParams) (editors.Empty, error) {
+		return editors.Empty{}, editors.Errorf(editors.CodeTemporalUnavailable, "no Temporal server answers").WithRemedy("Start it.")
+	})
+	require.Equal(t, outcome{statusFailed, "", "Error: No Temporal server answers\nStart it.\n"}, runVerb(t, f, "pause", "s1"))
+	require.Equal(t, outcome{
+		statusFailed, `{"error":{"code":"temporalUnavailable","message":"no Temporal server answers","remedy":"Start it.","retryable":true}}` + "\n", "",
+	}, runVerb(t, f, "pause", "--json", "s1"))
+}
+
+func TestSmallVerbs(t *testing.T) {
+	f := newFake()
+	f.snapshot.Session.TurnID = 7
+	f.sessions = []editors.Session{{ID: "s1", Title: "Fix\x1b the build", State: editors.State{Status: editors.StatusIdle}, Backend: editors.Backend{Kind: editors.Local}, Model: "demo", WorkspaceFolder: "file:///w%20s"}}
+	f.worker = core.WorkerStatus{Log: "the.log"}
+	editors.Handle(&f.mux, editors.Title, func(_ context.Context, p editors.TitleParams) (editors.SessionResult, error) {
+		return editors.SessionResult{Session: editors.Session{Title: p.Title}}, nil
+	})
+	editors.Handle(&f.mux, editors.Destroy, func(context.Context, editors.SessionParams) (editors.Empty, error) { return editors.Empty{}, nil })
+	editors.Handle(&f.mux, editors.Queue, func(context.Context, editors.QueueParams) (editors.QueueResult, error) {
+		return editors.QueueResult{Queued: []editors.QueuedMessage{{ItemID: "i3", Text: "and\nthen"}}}, nil
+	})
+	editors.Handle(&f.mux, editors.History, func(context.Context, editors.HistoryParams) (editors.HistoryResult, error) {
+		return editors.HistoryResult{Items: []editors.Item{{ID: "i2", Kind: editors.AgentMessage, Text: "Hello"}}, Before: "c"}, nil
+	})
+	for _, tt := range []struct{ args, stdout string }{
+		{"title s1 A new title", "s1 is now titled \"A new title\".\n"},
+		{"new", "s1\n"},
+		{"destroy s1", "s1 is destroyed.\n"},
+		{"destroy s1 --json", "{}\n"},
+		{"configure s1 --approve auto", "s1: model demo, approvals auto\n"},
+		{"interrupt s1", "Turn 7 is interrupted.\n"},
+		{"queue s1", "i3  and then\n"},
+		{"history s1", "Hello\n"},
+		{"worker stop", "The worker is stopped.\n"},
+		{"worker status", "The worker does not run. It starts when it is needed, or by: sandbox-agent worker start\nLog: the.log\n"},
+		{"sessions", "SESSION  TITLE          STATE  BACKEND  MODEL  UPDATED  FOLDER\ns1       Fix the build  idle   local    demo   -        /w s\n"},
+	} {
+		out := runVerb(t, f, strings.Fields(tt.args)...)
+		require.Equal(t, statusDone, out.status, "%s: %s", tt.args, out.stderr)
+		require.Equal(t, tt.stdout, out.stdout, tt.args)
+	}
+}
+
+func TestApprove(t *testing.T) {
+	f := newFake()
+	out := runVerb(t, f, "approve", "s1")
+	require.Equal(t, statusFailed, out.status)
+	require.Contains(t, out.stderr, "No approval is pending")
+	f.snapshot.PendingApprovals = []editors.Approval{{ID: "a1", Tool: "exec_command", Subject: "make", Pattern: "make"}}
+	require.Equal(t, outcome{statusDone, "a1 was answered by terminal: allowAlways\n", ""}, runVerb(t, f, "approve", "--always", "s1"))
+	require.Equal(t, "make", (<-f.answered).Pattern)
+	f.snapshot.PendingApprovals = append(f.snapshot.PendingApprovals, editors.Approval{ID: "a2"})
+	out = runVerb(t, f, "approve", "s1")
+	require.Equal(t, statusFailed, out.status)
+	require.Contains(t, out.stderr, "a1 (exec_command: make), a2")
+	require.Equal(t, statusDone, runVerb(t, f, "approve", "--deny", "--feedback", "no", "s1", "a2").status)
+	require.Equal(t, editors.AnswerApprovalParams{SessionID: "s1", ApprovalID: "a2", Decision: editors.DecisionDeny, Feedback: "no"}, <-f.answered)
+}
+
+func TestDoctor(t *testing.T) {
+	f := newFake()
+	checks := []editors.Check{{Name: "worker", Status: "ok", Detail: "runs"}, {Name: "docker", Status: "warning", Detail: "is not there", Remedy: "Install it."}}
+	editors.Handle(&f.mux, editors.Doctor, func(context.Context, editors.Empty) (editors.DoctorResult, error) {
+		return editors.DoctorResult{Checks: checks}, nil
+	})
+	require.Equal(t, outcome{statusDone, "✓ worker: runs\n! docker: is not there\n    Install it.\n", ""}, runVerb(t, f, "doctor"))
+	checks = append(checks, editors.Check{Name: "temporal", Status: "error", Detail: "is down"})
+	out := runVerb(t, f, "doctor")
+	require.Equal(t, statusFailed, out.status)
+	require.Contains(t, out.stdout, "✗ temporal: is down\n")
+}
+
+func TestSince(t *testing.T) {
+	now := time.Date(2026, 5, 4, 12, 0, 0, 0, time.Local)
+	require.Equal(t, "-", since(time.Time{}, now))
+	require.Equal(t, "just now", since(now, now))
+	require.Equal(t, "5 min ago", since(now.Add(-5*time.Minute), now))
+	require.Equal(t, "3 h ago", since(now.Add(-3*time.Hour), now))
+	require.Equal(t, "2026-04-01", since(time.Date(2026, 4, 1, 0, 0, 0, 0, time.Local), now))
+}
+
+func TestLogFileIsBounded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "server.log")
+	file := newLogFile(path, func(s string) string { return strings.ReplaceAll(s, "canary", "[redacted]") })
+	other := newLogFile(path, func(s string) string { return s })
+	newLogger(file, &strings.Builder{}, slog.LevelInfo).Info("a canary")
+	_, err := other.Write([]byte("other\n"))
+	require.NoError(t, err)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Contains(t, string(text), "[redacted]")
+	require.Contains(t, string(text), "other")
+	require.NoError(t, os.Truncate(path, maxLogBytes))
+	_, err = file.Write([]byte("new\n"))
+	require.NoError(t, err)
+	_, err = other.Write([]byte("too\n"))
+	require.NoError(t, err)
+	text, err = os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, "new\ntoo\n", string(text))
+	require.FileExists(t, path+".1")
+	file.Close()
+	other.Close()
+}
+
+// TestMain lets the test binary stand in for the program.
+func TestMain(m *testing.M) {
+	if os.Getenv("SANDBOX_AGENT_TEST_MAIN") != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// program is the program itself in a private installation.
+func program(t testing.TB, args ...string) *exec.Cmd {
+	t.Helper()
+	home := t.TempDir()
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = []string{"SANDBOX_AGENT_TEST_MAIN=1", "HOME=" + home, "XDG_RUNTIME_DIR=" + home, "PATH=", "TEMPORAL_ADDRESS=127.0.0.1:1"}
+	return cmd
+}
+
+func TestExitStatus(t *testing.T) {
+	for _, tt := range []struct {
+		args, stdin string
+		status      int
+		stdout      string
+	}{
+		{"version", "", statusDone, editors.Version},
+		{"version --json", "", statusDone, `"version":"` + editors.Version + `"`},
+		{"nope", "", statusUsage, ""},
+		{"lsp --nope", "", statusUsage, ""},
+		{"lsp", "", statusDone, ""},
+		{"lsp --stdio", "Content-Length: 10\r\n\r\n{", statusDone, ""},
+		{"lsp", `{"jsonrpc":"2.0","id":1,"method":"initialize"}`, statusUsage, "Content-Length framing"},
+		{"lsp", "Content-Length: 33\r\n\r\n" + `{"jsonrpc":"2.0","method":"exit"}`, statusFailed, ""},
+		{"lsp", "Content-Length: 58\r\n\r\n" + `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`, statusDone, `"hostId":`},
+	} {
+		cmd := program(t, strings.Fields(tt.args)...)
+		cmd.Stdin = strings.NewReader(tt.stdin)
+		out, err := cmd.Output()
+		require.Equal(t, tt.status, cmd.ProcessState.ExitCode(), "%s: %v", tt.args, err)
+		require.Contains(t, string(out), tt.stdout, tt.args)
+	}
+}
+
+func TestBrokenInstallation(t *testing.T) {
+	cmd := program(t, "lsp")
+	cmd.Env = append(cmd.Env, "SANDBOX_AGENT_APPROVAL=sometimes")
+	var input strings.Builder
+	for _, body := range []string{
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`, `{"jsonrpc":"2.0","id":2,"method":"sandboxAgent/doctor","params":{}}`,
+	} {
+		fmt.Fprintf(&input, "Content-Length: %d\r\n\r\n%s", len(body), body)
+	}
+	cmd.Stdin = strings.NewReader(input.String())
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	require.Contains(t, string(out), `"positionEncoding":"utf-16"`)
+	require.Contains(t, string(out), "SANDBOX_AGENT_APPROVAL")
+}
+
+// BenchmarkInitialize measures from the start of the process to the answer to initialize, with Temporal down.
+func BenchmarkInitialize(b *testing.B) {
+	home := b.TempDir()
+	for b.Loop() {
+		cmd := program(b, "lsp")
+		cmd.Env = append(cmd.Env, "HOME="+home, "XDG_RUNTIME_DIR="+home)
+		stdin, err := cmd.StdinPipe()
+		require.NoError(b, err)
+		stdout, err := cmd.StdoutPipe()
+		require.NoError(b, err)
+		require.NoError(b, cmd.Start())
+		_, err = stdin.Write([]byte("Content-Length: 58\r\n\r\n" + `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`))
+		require.NoError(b, err)
+		_, err = stdout.Read(make([]byte, 1))
+		require.NoError(b, err)
+		b.StopTimer()
+		require.NoError(b, stdin.Close())
+		require.NoError(b, cmd.Process.Kill())
+		_ = cmd.Wait()
+		b.StartTimer()
+	}
+}
