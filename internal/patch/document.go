@@ -20,6 +20,7 @@ type document struct {
 	end   string // the line end that most lines have
 	final bool   // the last line has an end
 	views [levels]view
+	work  int // lines compared so far
 }
 
 // parseDocument takes data apart. It must be UTF-8 text. A byte order mark is kept aside unless the patch quotes it.

@@ -33,6 +33,9 @@ func (d *document) locate(path string, number int, h Hunk) (place, error) {
 	for _, spans := range scopes {
 		for _, want := range trims(h, old) {
 			found := d.search(want, h, spans)
+			if d.work > maxWork {
+				return place{}, fail(Limit, path, h.Line, "%s repeats lines of the file too often to be placed; give fewer context lines, or change the file by a command", where)
+			}
 			if len(found) == 1 {
 				return found[0], nil
 			}
@@ -133,11 +136,25 @@ func (d *document) occurrences(l level, lines []string) []int {
 	var found []int
 	for _, line := range v.where[want[rarest]] {
 		at := line - rarest
-		if at >= 0 && at+len(want) <= len(v.lines) && slices.Equal(v.lines[at:at+len(want)], want) {
+		if at >= 0 && at+len(want) <= len(v.lines) && d.equal(v.lines[at:at+len(want)], want) {
 			found = append(found, at)
 		}
 	}
 	return found
+}
+
+// maxWork is how many lines of one file are compared before its hunks are given up: far beyond what real files need, but
+// soon enough where a file and a hunk repeat a line without end.
+const maxWork = 20_000_000
+
+// equal compares lines and counts the work. When that is too much, nothing is equal any more.
+func (d *document) equal(a, b []string) bool {
+	for i := range a {
+		if d.work++; a[i] != b[i] || d.work > maxWork {
+			return false
+		}
+	}
+	return true
 }
 
 // locateInsertion finds the place of a hunk that expects no lines: an empty file, the end if the patch says so, or after its

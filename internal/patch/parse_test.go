@@ -173,6 +173,9 @@ func TestLimits(t *testing.T) {
 	_, err = files{"f": huge[:MaxFileBytes-2] + "\n"}.apply("*** Update File: f\n+y\n*** End of File\n")
 	requireCode(t, Limit, err)
 
+	_, err = files{"f": strings.Repeat("a\n", 500_000)}.apply(update("@@\n" + strings.Repeat(" a\n", 100_000) + "+x\n"))
+	requireCode(t, Limit, err)
+
 	many := files{}
 	var text strings.Builder
 	for i := range MaxTotalBytes/MaxFileBytes + 1 {

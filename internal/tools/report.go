@@ -97,7 +97,8 @@ func (f *follower) tell(result Result, status sandbox.Status, stdout, stderr cap
 		fmt.Fprintf(&text, "Its output is not complete: %s.\n", Head(status.Limit, 200))
 	}
 	const advice = "To see more, filter the output, or write it to a file and read that.\n"
-	room := MaxModelBytes - text.Len() - len(advice) - len(outTitle) - len(errTitle) - 2
+	const spare = 256 // for what a caller puts before it
+	room := MaxModelBytes - spare - text.Len() - len(advice) - len(outTitle) - len(errTitle) - 2
 	outRoom, errRoom := share(room, stdout.size(), stderr.size())
 	out, outCut := stdout.forModel(outRoom, f.tty)
 	err, errCut := stderr.forModel(errRoom, f.tty)

@@ -24,6 +24,8 @@ const (
 	MaxKeptOutput   = 64 << 20  // bytes kept of each output stream
 )
 
+const maxError = 4 << 10 // bytes of Result.Error
+
 // ErrDetach, as the cause of ctx's cancellation, makes Run leave a running command alone and return at once with an error:
 // a worker that stops hands the command over that way. Run with the same effect id, anywhere, finds it again.
 var ErrDetach = errors.New("detached from the running command")
@@ -125,7 +127,7 @@ func callersError(ctx context.Context, err error) error {
 
 // failed is the result of a call that could not be done.
 func failed(err error) Result {
-	text := sentence(err)
+	text := Head(sentence(err), maxError)
 	return Result{ForModel: "Error: " + text, Status: editors.ItemFailed, Error: text}
 }
 
