@@ -22,15 +22,15 @@ const workerAsleep = "the worker is not running, so it was not checked"
 
 // Backends lists the backends, asking the worker for at most 200 ms. Without a worker it says what is known of old.
 func (c *Core) Backends(ctx context.Context) []editors.BackendInfo {
-	var infos []editors.BackendInfo
-	if c.askCatalog(ctx, CallBackends, &infos) && len(infos) > 0 {
-		return infos
+	var result editors.BackendsResult
+	if c.askCatalog(ctx, CallBackends, &result) && len(result.Backends) > 0 {
+		return result.Backends
 	}
 	local := editors.BackendInfo{Kind: editors.Local, Available: true, Reason: "the worker starts with the first request"}
 	if !c.canStart(ctx) {
 		local.Available, local.Reason, local.Remedy = false, workerAsleep, remedyStart
 	}
-	infos = []editors.BackendInfo{local}
+	infos := []editors.BackendInfo{local}
 	for _, kind := range []editors.BackendKind{editors.Docker, editors.E2B, editors.Daytona} {
 		infos = append(infos, editors.BackendInfo{Kind: kind, Reason: workerAsleep, Remedy: remedyStart})
 	}

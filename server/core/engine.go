@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"sandboxagent/editors"
+	"sandboxagent/internal/agent"
 	"sandboxagent/internal/session"
 )
 
@@ -41,17 +42,6 @@ type update struct {
 type description struct {
 	running bool
 	session *editors.Session // as of its last change worth listing
-	tails   []HeartbeatTail
+	tails   []agent.HeartbeatTail
 	failing int // attempts of the present workflow task, when it fails again and again
-}
-
-// HeartbeatTail is the detail of an activity's heartbeat: the latest output of the item it makes, for clients that
-// cannot reach the feed. Offset is where Tail begins in the stream.
-type HeartbeatTail struct {
-	ItemID  string `json:"itemId"`
-	Seq     int64  `json:"seq"` // of the item's start
-	Attempt int    `json:"attempt"`
-	Offset  int64  `json:"offset"`
-	Stream  string `json:"stream"`
-	Tail    string `json:"tail"`
 }

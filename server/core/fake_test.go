@@ -35,7 +35,7 @@ type fakeEngine struct {
 	signals  []string
 	pollers  int
 	queues   map[string]int // pollers of other queues
-	tails    []HeartbeatTail
+	tails    []agent.HeartbeatTail
 	silent   bool // no worker answers
 	down     bool // Temporal does not answer
 	unseen   bool // visibility knows nothing
@@ -307,7 +307,7 @@ func (f *fakeEngine) Describe(ctx context.Context, workflowID string) (descripti
 		return description{}, serviceerror.NewNotFound("workflow not found")
 	}
 	known := s.view
-	return description{running: true, session: &known, tails: append([]HeartbeatTail{}, f.tails...)}, nil
+	return description{running: true, session: &known, tails: append([]agent.HeartbeatTail{}, f.tails...)}, nil
 }
 
 func (f *fakeEngine) List(ctx context.Context, _ string) ([]editors.Session, error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sandboxagent/editors"
+	"sandboxagent/internal/agent"
 	"sandboxagent/internal/feed"
 )
 
@@ -208,7 +209,7 @@ func TestHeartbeatsStandInForTheFeed(t *testing.T) {
 	<-f.followed
 	seq := s.start(editors.Item{ID: "a", Kind: editors.ToolCall})
 	f.mu.Lock()
-	f.tails = []HeartbeatTail{{ItemID: "a", Seq: seq, Attempt: 1, Stream: "stdout", Tail: "one "}}
+	f.tails = []agent.HeartbeatTail{{ItemID: "a", Seq: seq, Attempt: 1, Stream: "stdout", Tail: "one "}}
 	f.mu.Unlock()
 	stdout := func(want string) func([]editors.EventMessage) bool {
 		return func(events []editors.EventMessage) bool {

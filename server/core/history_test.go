@@ -180,12 +180,13 @@ func TestReadOutput(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = hub.Close() })
 	hub.Handle(CallReadOutput, func(context.Context, editors.Raw) (any, error) {
-		return ReadOutputAnswer{Data: []byte("so far"), Offset: 3, Total: 9}, nil
+		data := base64.StdEncoding.EncodeToString([]byte("so far w\xc3"))
+		return editors.ReadOutputResult{Data: data, Encoding: encodingBase64, Offset: 3, End: 12, Total: 40}, nil
 	})
 	require.NoError(t, core.live.feed().WaitConnected(t.Context()))
 	r, err = read("runs", "stdout", 3, 0)
 	require.NoError(t, err)
-	require.Equal(t, editors.ReadOutputResult{Data: "so far", Encoding: encodingUTF8, Offset: 3, End: 9, Total: 9}, r)
+	require.Equal(t, editors.ReadOutputResult{Data: "so far w", Encoding: encodingUTF8, Offset: 3, End: 11, Total: 40}, r)
 
 	for _, bad := range []struct {
 		item, stream string

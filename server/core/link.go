@@ -93,7 +93,7 @@ func (c *Core) dialTemporal(ctx context.Context, p temporal.Profile) (engine, er
 	if err != nil {
 		return nil, err
 	}
-	payloads, err := newPayloadConverter()
+	payloads, err := temporal.NewDataConverter(keys)
 	if err != nil {
 		conn.Close()
 		return nil, err

@@ -13,18 +13,11 @@ import (
 
 // The calls that a worker answers on its feed.
 const (
-	CallBackends   = "backends"   // nothing → []editors.BackendInfo
-	CallModels     = "models"     // nothing → editors.ModelsResult
-	CallSetSecret  = "setSecret"  // editors.SetSecretParams → nothing
-	CallReadOutput = "readOutput" // editors.ReadOutputParams → ReadOutputAnswer: of a command that runs
+	CallBackends   = "backends"   // editors.Empty → editors.BackendsResult
+	CallModels     = "models"     // editors.Empty → editors.ModelsResult
+	CallSetSecret  = "setSecret"  // editors.SetSecretParams → editors.Empty
+	CallReadOutput = "readOutput" // editors.ReadOutputParams → editors.ReadOutputResult, of a command that runs
 )
-
-// ReadOutputAnswer is a range of the output of a running command, byte-exact.
-type ReadOutputAnswer struct {
-	Data   []byte `json:"data"`
-	Offset int64  `json:"offset"` // where Data begins; more than asked when bytes were dropped
-	Total  int64  `json:"total"`  // bytes so far
-}
 
 // live connects to the feed when it is first needed.
 type live struct {

@@ -4,6 +4,7 @@ package core
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"io"
 	"slices"
@@ -86,11 +87,19 @@ func (c *Core) readStored(ctx context.Context, p editors.ReadOutputParams, ref s
 
 // readRunning asks the worker, which alone knows what a running command has printed.
 func (c *Core) readRunning(ctx context.Context, p editors.ReadOutputParams) (editors.ReadOutputResult, error) {
-	var answer ReadOutputAnswer
+	const what = "reading the output of a running command"
+	var answer editors.ReadOutputResult
 	if err := c.live.call(ctx, CallReadOutput, p, &answer); err != nil {
-		return editors.ReadOutputResult{}, asError("reading the output of a running command", err)
+		return editors.ReadOutputResult{}, asError(what, err)
 	}
-	return outputRange(answer.Data, answer.Offset, answer.Total), nil
+	data := []byte(answer.Data)
+	if answer.Encoding == encodingBase64 {
+		var err error
+		if data, err = base64.StdEncoding.DecodeString(answer.Data); err != nil {
+			return editors.ReadOutputResult{}, asError(what, err)
+		}
+	}
+	return outputRange(data, answer.Offset, answer.Total), nil
 }
 
 // readInline reads what the item has whole.

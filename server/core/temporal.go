@@ -6,10 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
@@ -90,7 +92,7 @@ func (e *temporalEngine) Describe(ctx context.Context, workflowID string) (descr
 		d.failing = int(attempt)
 	}
 	for _, activity := range resp.GetPendingActivities() {
-		var tail HeartbeatTail
+		var tail agent.HeartbeatTail
 		details := activity.GetHeartbeatDetails()
 		if details == nil || e.converter.FromPayloads(details, &tail) != nil || tail.ItemID == "" {
 			continue // of an activity that shows nothing
@@ -113,9 +115,18 @@ func (e *temporalEngine) memoSession(memo *commonpb.Memo) *editors.Session {
 }
 
 func (e *temporalEngine) List(ctx context.Context, owner string) ([]editors.Session, error) {
+	running := fmt.Sprintf("WorkflowType = '%s' AND ExecutionStatus = 'Running'", agent.WorkflowName)
+	sessions, err := e.list(ctx, fmt.Sprintf("%s AND %s = '%s'", running, agent.AttrOwner, strings.ReplaceAll(owner, "'", "''")))
+	var unknown *serviceerror.InvalidArgument
+	if errors.As(err, &unknown) {
+		return e.list(ctx, running) // the cluster does not know our search attributes
+	}
+	return sessions, err
+}
+
+func (e *temporalEngine) list(ctx context.Context, query string) ([]editors.Session, error) {
 	var sessions []editors.Session
 	var token []byte
-	query := fmt.Sprintf("WorkflowType = '%s' AND ExecutionStatus = 'Running' AND %s = %q", agent.WorkflowName, agent.AttrOwner, owner)
 	for {
 		resp, err := e.client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
 			Namespace: e.namespace, PageSize: listPage, NextPageToken: token, Query: query,
