@@ -43,7 +43,7 @@ func Judge(mode editors.ApprovalMode, call Call, confined bool) Verdict {
 	switch {
 	case !known(call.Name):
 		return Verdict{Decision: Deny, Reason: "there is no tool of this name"}
-	case readOnly(call):
+	case ReadOnly(call):
 		return Verdict{Decision: Allow}
 	}
 	pattern := Pattern(call)
@@ -74,9 +74,9 @@ func known(name string) bool {
 	return false
 }
 
-// readOnly says whether a call of a known tool changes nothing: it reads, or it only looks at or stops what the agent
+// ReadOnly says whether a call of a known tool changes nothing: it reads, or it only looks at or stops what the agent
 // itself started.
-func readOnly(call Call) bool {
+func ReadOnly(call Call) bool {
 	switch call.Name {
 	case execCommand, applyPatch:
 		return false
