@@ -15,8 +15,10 @@ import (
 	"sandboxagent/server/lsp"
 )
 
-// silence is how long nothing may come before the session is asked what was missed.
-const silence = 5 * time.Second
+const (
+	lull    = time.Second     // how long nothing may come before what is waited for is told
+	silence = 5 * time.Second // how long nothing may come before the session is asked what was missed
+)
 
 // errWaiting says that an approval is waited for that nobody here can give.
 var errWaiting = errors.New("waiting for an approval")
@@ -77,8 +79,9 @@ func busy(s editors.Status) bool {
 
 // run follows until the end and returns the exit status.
 func (f *follower) run(ctx context.Context) (int, error) {
-	timer := time.NewTimer(silence)
-	defer timer.Stop()
+	quiet, silent := time.NewTimer(lull), time.NewTimer(silence)
+	defer quiet.Stop()
+	defer silent.Stop()
 	for !f.done {
 		var err error
 		select {
@@ -86,16 +89,19 @@ func (f *follower) run(ctx context.Context) (int, error) {
 			return statusFailed, ctx.Err()
 		case e := <-f.events:
 			err = f.take(ctx, e)
-			timer.Reset(silence)
+			quiet.Reset(lull)
+			silent.Reset(silence)
 		case s := <-f.a.signals:
 			f.signal(ctx, s)
 		case i := <-f.ended:
 			f.interrupted(i)
 		case line := <-f.asker.answers():
 			err = f.asker.answer(ctx, f, line)
-		case <-timer.C:
+		case <-quiet.C:
+			err = f.print.lull()
+		case <-silent.C:
 			err = f.resync(ctx)
-			timer.Reset(silence)
+			silent.Reset(silence)
 		}
 		if err != nil {
 			return statusFailed, err

@@ -9,6 +9,8 @@ import (
 // printer prints events.
 type printer interface {
 	event(e editors.EventMessage) error
+	// lull is called when nothing came for a moment.
+	lull() error
 	// approval prints what is asked for, when a person will answer it here.
 	approval(a editors.Approval) error
 }
@@ -17,4 +19,5 @@ type printer interface {
 type jsonPrinter struct{ a *app }
 
 func (p jsonPrinter) event(e editors.EventMessage) error { return p.a.printJSON(e) }
+func (p jsonPrinter) lull() error                        { return nil }
 func (p jsonPrinter) approval(_ editors.Approval) error  { return nil }

@@ -68,6 +68,7 @@ func TestTextPrinter(t *testing.T) {
 			p := newTextPrinter(&app{stdout: &out, stderr: &out, term: term}, 0, "")
 			for _, e := range script() {
 				require.NoError(t, p.event(editors.EventMessage{Event: e}))
+				require.NoError(t, p.lull())
 			}
 			require.NoError(t, p.approval(editors.Approval{Tool: "exec_command", Subject: "rm -rf build\nls", Reason: "It deletes files."}))
 			golden(t, name, out.String())

@@ -30,7 +30,8 @@ type textPrinter struct {
 	midway bool   // the cursor is not at the start of a line
 	now    string // the item whose text is being printed
 	header string // the tool call whose line was printed last
-	reason string
+	waits  string // what is waited for
+	told   string // what of it was printed
 
 	streams map[string]*textStream
 }
@@ -243,17 +244,19 @@ func (p *textPrinter) toolStatus(item editors.Item) string {
 	return p.term.dim(text)
 }
 
-// state tells what is waited for, when that changed.
+// state keeps what is waited for; it is told when it takes a while.
 func (p *textPrinter) state(s *editors.State) {
-	if s == nil || s.Reason == "" || s.Reason == p.reason {
-		return
+	if s != nil {
+		p.waits = strings.TrimSpace(s.Reason + " " + s.Remedy)
 	}
-	p.reason = s.Reason
-	text := s.Reason
-	if s.Remedy != "" {
-		text += " " + s.Remedy
+}
+
+func (p *textPrinter) lull() error {
+	if p.waits != "" && p.waits != p.told {
+		p.note(p.term.dim("· " + plain(p.waits)))
 	}
-	p.note(p.term.dim("· " + plain(text)))
+	p.told = p.waits
+	return p.err
 }
 
 func (p *textPrinter) turnEnded(e editors.Event) {
