@@ -298,7 +298,7 @@ func TestAFinalModelFailureEndsTheTurnAndKeepsTheRequest(t *testing.T) {
 	h := newHarness(t)
 	h.model = func(ModelStepInput) (ModelStepResult, error) {
 		if len(h.steps) == 1 {
-			return ModelStepResult{Failure: &ModelFailure{Kind: "noKey", Message: "There is no key.", Remedy: "Set OPENAI_API_KEY."}}, nil
+			return ModelStepResult{Failure: &ModelFailure{Kind: "noKey", Message: "There is no key.", Remedy: "Set OPENAI_API_KEY."}, Message: Text{Inline: "half an ans"}}, nil
 		}
 		return says("ok"), nil
 	}
@@ -310,6 +310,7 @@ func TestAFinalModelFailureEndsTheTurnAndKeepsTheRequest(t *testing.T) {
 	})
 	events := h.finish(time.Hour, testSession(editors.ApprovalNever))
 	require.Equal(t, []string{"1 failed", "2 completed"}, endsOf(events))
+	require.Equal(t, "half an ans", itemsOf(events, editors.AgentMessage)[0].Text, "partial text is kept")
 	require.Equal(t, []Pending{{Kind: "user", Text: "one"}, {Kind: "user", Text: "two"}}, h.steps[1].Pending, "the first request is not forgotten")
 }
 

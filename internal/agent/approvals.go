@@ -39,7 +39,7 @@ func (s *session) askApprovals(ctx workflow.Context) {
 
 func (s *session) requestApproval(ctx workflow.Context, c *Call, v policy.Verdict) {
 	a := editors.Approval{
-		ID: fmt.Sprintf("a%d", s.NextApproval), ItemID: c.ItemID, TurnID: s.Turn.ID, Tool: c.Tool, Subject: s.subject(c), Reason: v.Reason,
+		ID: fmt.Sprintf("a%d", s.NextApproval), ItemID: c.ItemID, TurnID: s.Turn.ID, Tool: c.Tool, Subject: c.Subject, Reason: v.Reason,
 		Options: []string{string(editors.DecisionAllow), string(editors.DecisionDeny)}, Pattern: v.Pattern, At: workflow.Now(ctx),
 	}
 	if v.Pattern != "" {
@@ -53,7 +53,7 @@ func (s *session) requestApproval(ctx workflow.Context, c *Call, v policy.Verdic
 
 func (s *session) showApprovals(ctx workflow.Context) {
 	if len(s.Approvals) > 0 {
-		s.setState(ctx, editors.StatusWaitingApproval, "Waiting for you to approve: "+s.Approvals[0].Subject)
+		s.setState(ctx, editors.StatusWaitingApproval, "Waiting for you to approve: "+preview(s.Approvals[0].Subject, 120))
 	}
 }
 

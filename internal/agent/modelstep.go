@@ -51,6 +51,7 @@ func (s *session) modelStep(ctx workflow.Context) error {
 		}
 		failures++
 		if !res.Failure.Retryable || failures >= maxModelAttempts || res.Failure.RetryAfter > maxRetryAfter {
+			s.keepPartial(id, attempt, res.Message)
 			return s.failModel(ctx, id, *res.Failure)
 		}
 		if err := s.backOff(ctx, failures, *res.Failure); err != nil {
@@ -117,7 +118,7 @@ func (s *session) recordAnswer(ctx workflow.Context, id string, attempt int, res
 	s.emit(ctx, editors.Event{Type: editors.UsageUpdated, Usage: &usage})
 	for _, c := range res.Calls {
 		item := s.startItem(ctx, editors.Item{
-			TurnID: s.Turn.ID, Kind: editors.ToolCall, Status: editors.ItemInProgress, Tool: c.Tool, Arguments: c.Arguments, Text: c.Subject, Refs: argumentRefs(c),
+			TurnID: s.Turn.ID, Kind: editors.ToolCall, Status: editors.ItemInProgress, Tool: c.Tool, Arguments: c.Arguments, Text: preview(c.Subject, 500), Refs: argumentRefs(c),
 		})
 		s.Turn.Calls = append(s.Turn.Calls, Call{CallRequest: c, ItemID: item.ID, ItemSeq: item.Seq})
 	}
@@ -136,6 +137,14 @@ func argumentRefs(c CallRequest) map[string]string {
 		return nil
 	}
 	return map[string]string{"arguments": c.Ref}
+}
+
+// keepPartial keeps what the last try of a failed call had said.
+func (s *session) keepPartial(id string, attempt int, t Text) {
+	if item := s.item(id); item != nil {
+		*item = withText(*item, t)
+		item.Attempt = attempt
+	}
 }
 
 // failModel ends the turn because of the model. What the user asked stays pending: the next turn's call carries it.

@@ -153,7 +153,7 @@ const maxCallBytes = 24 << 10
 
 func (a *Activities) call(ctx context.Context, e model.Entry, budget *int) (agent.CallRequest, error) {
 	c := agent.CallRequest{CallID: e.CallID, Tool: e.Name, Arguments: e.Arguments}
-	c.Subject = tools.Head(tools.Subject(tools.Call{Name: e.Name, Arguments: e.Arguments}), 300)
+	c.Subject = tools.Subject(tools.Call{Name: e.Name, Arguments: e.Arguments})
 	if len(e.Arguments) <= min(agent.MaxInlineText, *budget) {
 		*budget -= len(e.Arguments)
 		return c, nil

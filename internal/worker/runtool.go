@@ -20,12 +20,6 @@ import (
 	"sandboxagent/internal/tools"
 )
 
-// How long a sandbox that is unavailable is waited for before the call is reported as failed.
-const (
-	openTries = 5
-	openPause = 2 * time.Second
-)
-
 // RunTool runs a call under its effect id. A repeated id finds the first run again.
 func (a *Activities) RunTool(ctx context.Context, in agent.RunToolInput) (agent.RunToolResult, error) {
 	defer a.working()()
@@ -36,31 +30,76 @@ func (a *Activities) RunTool(ctx context.Context, in agent.RunToolInput) (agent.
 	if err != nil {
 		return agent.RunToolResult{}, err
 	}
-	sb, err := a.openPatiently(ctx, in.Sandbox)
-	if err != nil {
-		return a.notRun(ctx, err)
-	}
-	if in.Stop {
-		if ran, err := end(ctx, sb, in.EffectID); err != nil || !ran {
-			return a.neverRan(ctx, err)
-		}
-	}
 	tctx, cancel := untilStop(ctx, tools.ErrDetach)
 	defer cancel()
+	for try := 1; ; try++ {
+		res, err := a.try(tctx, in, call, live.output)
+		switch {
+		case err == nil:
+			return a.outcome(ctx, res)
+		case stopping(ctx):
+			return agent.RunToolResult{}, workerStopped()
+		case ctx.Err() != nil:
+			return agent.RunToolResult{}, temporal.NewCanceledError()
+		case try == maxTries || !again(err):
+			return a.outcome(ctx, given(call, err))
+		}
+		select {
+		case <-time.After(pause):
+		case <-tctx.Done():
+		}
+	}
+}
+
+// How often, and after which pause, a call is tried whose sandbox is unavailable or whose outcome is not yet known. Trying
+// again is safe: the effect id stays.
+const (
+	maxTries = 5
+	pause    = 2 * time.Second
+)
+
+func again(err error) bool {
+	class := sandbox.ClassOf(err)
+	return class == sandbox.ClassUnavailable || class == sandbox.ClassUnknown
+}
+
+// try opens the sandbox and runs the call in it, or, for a turn that was interrupted, ends what it has begun.
+func (a *Activities) try(ctx context.Context, in agent.RunToolInput, call tools.Call, output func(string, []byte)) (tools.Result, error) {
+	sb, err := a.open(ctx, in.Sandbox)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	env := tools.Env{Sandbox: sb, Blobs: a.Blobs, Plans: a.plans(in.SessionID), OnOutput: output}
+	if in.Stop {
+		return stop(ctx, env, call)
+	}
 	defer a.running.add(in.ItemID, in.SessionID, runningCommand{sb, in.EffectID})()
-	res, err := tools.Run(tctx, tools.Env{Sandbox: sb, Blobs: a.Blobs, Plans: a.plans(in.SessionID), OnOutput: live.output}, call)
-	switch {
-	case err != nil && stopping(ctx):
-		return agent.RunToolResult{}, workerStopped()
-	case err != nil && ctx.Err() != nil:
-		return agent.RunToolResult{}, temporal.NewCanceledError()
-	case err != nil:
-		return a.unclear(ctx, err)
+	return tools.Run(ctx, env, call)
+}
+
+// stop ends what the call has begun, if anything, and reports it.
+func stop(ctx context.Context, env tools.Env, call tools.Call) (tools.Result, error) {
+	begun, err := tools.Begun(ctx, env, call)
+	if err != nil {
+		return tools.Result{}, err
 	}
-	if in.Stop && res.Status == editors.ItemCompleted && res.Error == "" {
-		res.Status = editors.ItemInterrupted
+	if !begun {
+		return tools.Result{Status: editors.ItemInterrupted, ForModel: "The user interrupted the turn before this call ran."}, nil
 	}
-	return a.outcome(ctx, res)
+	err = env.Sandbox.Kill(ctx, call.EffectID)
+	if err != nil && sandbox.ClassOf(err) != sandbox.ClassNotFound { // not every call is a command
+		return tools.Result{}, err
+	}
+	return tools.Run(ctx, env, call)
+}
+
+// given is the result of a call given up on. What only reads, or never reached its sandbox, has simply failed.
+func given(call tools.Call, err error) tools.Result {
+	status, text := editors.ItemFailed, plain(err)
+	if sandbox.ClassOf(err) == sandbox.ClassUnknown && !tools.ReadOnly(call.Name) {
+		status, text = editors.ItemUnknown, "The outcome of this call is unknown, and it was not repeated: "+text
+	}
+	return tools.Result{Status: status, Error: text, ForModel: "Error: " + text}
 }
 
 func (a *Activities) toolCall(ctx context.Context, in agent.RunToolInput) (tools.Call, error) {
@@ -71,51 +110,6 @@ func (a *Activities) toolCall(ctx context.Context, in agent.RunToolInput) (tools
 	data, err := blob.ReadAll(ctx, a.Blobs, blob.Ref(in.Call.Ref), maxText)
 	call.Arguments = string(data)
 	return call, err
-}
-
-// openPatiently opens the session's sandbox, waiting a little for one that is unavailable.
-func (a *Activities) openPatiently(ctx context.Context, in agent.Sandbox) (sandbox.Sandbox, error) {
-	var err error
-	for range openTries {
-		var sb sandbox.Sandbox
-		if sb, err = a.open(ctx, in); err == nil || sandbox.ClassOf(err) != sandbox.ClassUnavailable {
-			return sb, err
-		}
-		select {
-		case <-time.After(openPause):
-		case <-ctx.Done():
-			return nil, err
-		}
-	}
-	return nil, err
-}
-
-// end kills what runs under an effect id and tells whether it ever ran.
-func end(ctx context.Context, sb sandbox.Sandbox, id string) (bool, error) {
-	err := sb.Kill(ctx, id)
-	if sandbox.ClassOf(err) == sandbox.ClassNotFound {
-		return false, nil
-	}
-	return true, err
-}
-
-func (a *Activities) neverRan(ctx context.Context, err error) (agent.RunToolResult, error) {
-	if err != nil {
-		return a.unclear(ctx, err)
-	}
-	return a.outcome(ctx, tools.Result{Status: editors.ItemInterrupted, ForModel: "The user interrupted the turn before this call ran."})
-}
-
-// notRun reports a call that could not start because there is no sandbox.
-func (a *Activities) notRun(ctx context.Context, err error) (agent.RunToolResult, error) {
-	text := "The sandbox could not be opened, nothing was run: " + plain(err)
-	return a.outcome(context.WithoutCancel(ctx), tools.Result{Status: editors.ItemFailed, Error: text, ForModel: text})
-}
-
-// unclear reports a call whose outcome nobody can tell.
-func (a *Activities) unclear(ctx context.Context, err error) (agent.RunToolResult, error) {
-	text := "The outcome of this call is unknown, and it was not repeated: " + plain(err)
-	return a.outcome(ctx, tools.Result{Status: editors.ItemUnknown, Error: text, ForModel: text})
 }
 
 func plain(err error) string {
