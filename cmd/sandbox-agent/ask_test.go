@@ -109,9 +109,15 @@ func approvalEvent() editors.Event {
 	}}
 }
 
+// untilApproval is a turn that waits for an approval.
+func untilApproval() []editors.Event {
+	turn := answerTurn()[:3]
+	return append(turn, approvalEvent())
+}
+
 func TestAskEndsWhenNobodyCanApprove(t *testing.T) {
 	f := newFake()
-	f.turn = append(answerTurn()[:3], approvalEvent())
+	f.turn = untilApproval()
 	out := runVerb(t, f, "ask", "hi")
 	require.Equal(t, statusWaiting, out.status)
 	require.Contains(t, out.stderr, "sandbox-agent approve s1 a1")
@@ -129,7 +135,7 @@ func TestAskHasAPersonApprove(t *testing.T) {
 		"use make clean\n": {SessionID: "s1", ApprovalID: "a1", Decision: editors.DecisionDeny, Feedback: "use make clean"},
 	} {
 		f := newFake()
-		f.turn = append(answerTurn()[:3], approvalEvent())
+		f.turn = untilApproval()
 		stdin, keyboard := io.Pipe()
 		r := start(t, f, terminal{input: true}, stdin, "ask", "hi")
 		_, err := io.WriteString(keyboard, typed)
@@ -145,7 +151,7 @@ func TestAskHasAPersonApprove(t *testing.T) {
 
 func TestSomebodyElseApproves(t *testing.T) {
 	f := newFake()
-	f.turn = append(answerTurn()[:3], approvalEvent(),
+	f.turn = append(untilApproval(),
 		editors.Event{Type: editors.ApprovalResolved, Approval: &editors.Approval{ID: "a1", Decision: editors.DecisionAllow, DecidedBy: "vscode"}}, completed(1))
 	stdin, _ := io.Pipe()
 	out := start(t, f, terminal{input: true}, stdin, "ask", "hi").wait()

@@ -21,9 +21,24 @@ import (
 
 func TestUsage(t *testing.T) {
 	for _, args := range [][]string{
-		{}, {"nope"}, {"ask"}, {"ask", " "}, {"ask", "--nope", "x"}, {"ask", "--approve", "maybe", "x"}, {"ask", "--image", "x", "y"},
-		{"ask", "--session", "a", "--new", "x"}, {"ask", "--workspace", "/does/not/exist", "x"}, {"sessions", "x"}, {"worker"}, {"worker", "nope"},
-		{"title", "s1"}, {"configure", "s1"}, {"queue", "s1", "text"}, {"approve"}, {"approve", "--deny", "--always", "s1"}, {"switch", "s1"},
+		{},
+		{"nope"},
+		{"ask"},
+		{"ask", " "},
+		{"ask", "--nope", "x"},
+		{"ask", "--approve", "maybe", "x"},
+		{"ask", "--image", "x", "y"},
+		{"ask", "--session", "a", "--new", "x"},
+		{"ask", "--workspace", "/does/not/exist", "x"},
+		{"sessions", "x"},
+		{"worker"},
+		{"worker", "nope"},
+		{"title", "s1"},
+		{"configure", "s1"},
+		{"queue", "s1", "text"},
+		{"approve"},
+		{"approve", "--deny", "--always", "s1"},
+		{"switch", "s1"},
 	} {
 		out := runVerb(t, newFake(), args...)
 		require.Equal(t, statusUsage, out.status, "%q", args)

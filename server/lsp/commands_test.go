@@ -44,8 +44,10 @@ func TestErrorsOfCommands(t *testing.T) {
 		code int
 		data editors.ErrorData
 	}{
-		{editors.Errorf(editors.CodeTemporalUnavailable, "Temporal does not answer.").WithRemedy("Start it."), -32803,
-			editors.ErrorData{Code: editors.CodeTemporalUnavailable, Remedy: "Start it.", Retryable: true}},
+		{
+			editors.Errorf(editors.CodeTemporalUnavailable, "Temporal does not answer.").WithRemedy("Start it."), -32803,
+			editors.ErrorData{Code: editors.CodeTemporalUnavailable, Remedy: "Start it.", Retryable: true},
+		},
 		{editors.Errorf(editors.CodeInvalidParams, "No."), -32602, editors.ErrorData{Code: editors.CodeInvalidParams}},
 		{fmt.Errorf("wrapped: %w", editors.Errorf(editors.CodeNotFound, "No.")), -32803, editors.ErrorData{Code: editors.CodeNotFound}},
 		{errors.New("odd"), -32603, editors.ErrorData{Code: editors.CodeInternal}},

@@ -96,8 +96,10 @@ func TestHintsForUnknownMethods(t *testing.T) {
 }
 
 func TestHalfAMessage(t *testing.T) {
-	for _, input := range []string{"Content-Len", "Content-Length: 50\r\n", "Content-Length: 50\r\n\r\n", "Content-Length: 50\r\n\r\n{\"jso",
-		"Content-Length: 5000000\r\n\r\n{\"jso"} {
+	for _, input := range []string{
+		"Content-Len", "Content-Length: 50\r\n", "Content-Length: 50\r\n\r\n", "Content-Length: 50\r\n\r\n{\"jso",
+		"Content-Length: 5000000\r\n\r\n{\"jso",
+	} {
 		e := serve(t, newFakeCore().options(t))
 		e.initialize(`{}`)
 		e.raw(input)
@@ -106,8 +108,9 @@ func TestHalfAMessage(t *testing.T) {
 }
 
 func TestTooLargeMessages(t *testing.T) {
-	large := quoted(longText(20 << 20))
+	large := quoted(longText(2 << 20))
 	for name, body := range map[string]string{
+		"20 MB":         `{"jsonrpc":"2.0","id":"big","method":"sandboxAgent/ask","params":{"text":` + quoted(longText(20<<20)) + `}}`,
 		"id first":      `{"jsonrpc":"2.0","id":"big","method":"sandboxAgent/ask","params":{"id":1,"text":` + large + `}}`,
 		"id last":       `{"params":{"id":1,"text":` + large + `,"list":[{"id":3}]},"method":"sandboxAgent/ask", "id" : "big" }`,
 		"id in strings": `{"x":"\"id\":7,","id":"big","params":[` + large + `],"y":"}"}`,
