@@ -30,6 +30,7 @@ type openItem struct {
 	seq     int64
 	attempt int
 	streams map[string]*stream
+	names   []string // of streams, in the order in which they began
 }
 
 // stream is the latest part of one stream of the highest attempt.
@@ -46,12 +47,13 @@ func (o *openItem) add(f frame) bool {
 		return false
 	}
 	if f.attempt > o.attempt || o.streams == nil {
-		o.attempt, o.streams = f.attempt, make(map[string]*stream)
+		o.attempt, o.streams, o.names = f.attempt, make(map[string]*stream), nil
 	}
 	s := o.streams[f.stream]
 	if s == nil {
 		s = &stream{start: f.offset}
 		o.streams[f.stream] = s
+		o.names = append(o.names, f.stream)
 	}
 	return s.add(f.offset, f.data)
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"sandboxagent/editors"
 	"sandboxagent/internal/agent"
@@ -116,14 +117,14 @@ func (a *attachment) nextDelta() (editors.EventMessage, bool) {
 	}
 	slices.SortFunc(items, func(x, y *openItem) int { return cmp.Compare(x.seq, y.seq) })
 	for _, item := range items {
-		for name := range item.streams {
+		for _, name := range item.names {
 			key := placeKey{item.id, name}
 			e, to, ok := item.next(name, a.places[key])
 			if !ok {
 				continue
 			}
 			a.places[key] = to
-			return editors.EventMessage{SessionID: a.watcher.id, Seq: item.seq, Event: e}, true
+			return editors.EventMessage{SessionID: a.watcher.id, Seq: item.seq, At: time.Now().UTC(), Event: e}, true
 		}
 	}
 	return editors.EventMessage{}, false

@@ -85,7 +85,7 @@ func (c *Core) spawn(embedded bool) (*child, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, editors.Errorf(editors.CodeWorkerUnavailable, "the worker %s could not be started: %w", binary, err).WithRemedy(remedyDoctor)
 	}
-	c.log.Info("worker started", "pid", cmd.Process.Pid, "binary", binary)
+	c.log.Info("worker started", "worker", cmd.Process.Pid, "binary", binary)
 	child := &child{ended: make(chan struct{}), log: c.workerLog(), from: from}
 	go func() { // ends with the worker, which may outlive this process
 		child.err = cmd.Wait()
@@ -218,11 +218,11 @@ func (c *Core) findWorker() (string, error) {
 
 // realDir is where the program lies that a link leads to.
 func realDir(path string) string {
-	real, err := filepath.EvalSymlinks(path)
+	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return filepath.Dir(path)
 	}
-	return filepath.Dir(real)
+	return filepath.Dir(target)
 }
 
 func noWorker(message string, err error) error {

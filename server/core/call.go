@@ -19,7 +19,7 @@ const (
 	answerTime    = 3500 * time.Millisecond // of a request; with the diagnosis it stays under 5 s
 	diagnosisTime = time.Second
 	retryTime     = 10 * time.Second // of requests that come again
-	retryMin      = 20 * time.Millisecond
+	retryFirst    = 20 * time.Millisecond
 	retryMax      = time.Second
 )
 
@@ -46,7 +46,7 @@ func withPatience(ctx context.Context, d time.Duration) context.Context {
 func (c *Core) request(ctx context.Context, what string, send func(context.Context, engine) error) error {
 	began := time.Now()
 	patience, _ := ctx.Value(patienceKey{}).(time.Duration)
-	for wait := retryMin; ; wait = min(2*wait, retryMax) {
+	for wait := retryFirst; ; wait = min(2*wait, retryMax) {
 		e, err := c.link.engine(ctx)
 		if err != nil {
 			return err

@@ -93,24 +93,24 @@ func (c *Conn) pump() {
 
 // deliverRound delivers at most one event of each attachment and tells whether there was any.
 func (c *Conn) deliverRound() bool {
-	any := false
+	delivered := false
 	for _, a := range c.attachments() {
 		if c.ctx.Err() != nil {
 			return false
 		}
 		m, ok, err := a.next()
 		if errors.Is(err, errLagging) {
-			any = c.readAgain(a) || any
+			delivered = c.readAgain(a) || delivered
 			continue
 		}
 		if !ok {
 			continue
 		}
-		any = true
+		delivered = true
 		c.sink(m)
 		a.delivered(m)
 	}
-	return any
+	return delivered
 }
 
 // readAgain tells whether it brought something; else it is tried again later.

@@ -40,8 +40,6 @@ type update struct {
 
 // description is what Temporal knows of a workflow without asking it.
 type description struct {
-	running bool
-	session *editors.Session // as of its last change worth listing
-	tails   []agent.HeartbeatTail
-	failing int // attempts of the present workflow task, when it fails again and again
+	session *editors.Session      // as of its last change worth listing
+	tails   []agent.HeartbeatTail // of what is being made
 }

@@ -171,6 +171,8 @@ func (c *Core) followHistory(ctx context.Context, w *watcher) {
 		}
 		if errors.Is(err, errWorkflowEnded) {
 			w.kick()
+			<-ctx.Done()
+			return
 		}
 		if !pause(ctx, followAgain) {
 			return

@@ -193,8 +193,10 @@ func TestReadOutput(t *testing.T) {
 		offset       int64
 		code         editors.Code
 	}{
-		{"done", "stdin", 0, editors.CodeInvalidParams}, {"done", "stdout", -1, editors.CodeInvalidParams},
-		{"none", "stdout", 0, editors.CodeNotFound}, {"lost", "stdout", 0, editors.CodeNotFound},
+		{"done", "stdin", 0, editors.CodeInvalidParams},
+		{"done", "stdout", -1, editors.CodeInvalidParams},
+		{"none", "stdout", 0, editors.CodeNotFound},
+		{"lost", "stdout", 0, editors.CodeNotFound},
 	} {
 		_, err := read(bad.item, bad.stream, bad.offset, 0)
 		require.Equal(t, bad.code, editors.CodeOf(err), bad)

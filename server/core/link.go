@@ -103,15 +103,8 @@ func (c *Core) dialTemporal(ctx context.Context, p temporal.Profile) (engine, er
 
 // engine returns the connection, making it and starting the worker if need be. Its errors are *editors.Error.
 func (l *link) engine(ctx context.Context) (engine, error) {
-	select {
-	case <-l.turn:
-	default:
-		progress(ctx, "Waiting for the connection to Temporal.")
-		select {
-		case <-l.turn:
-		case <-ctx.Done():
-			return nil, asError("connecting to Temporal", ctx.Err())
-		}
+	if !l.take(ctx) {
+		return nil, asError("connecting to Temporal", ctx.Err())
 	}
 	defer func() { l.turn <- struct{}{} }()
 	if l.now != nil && !l.suspect && !l.workerIsMissing(ctx) {
@@ -122,6 +115,22 @@ func (l *link) engine(ctx context.Context) (engine, error) {
 	}
 	l.suspect = false
 	return l.now, nil
+}
+
+// take takes the token unless ctx ends first.
+func (l *link) take(ctx context.Context) bool {
+	tell := time.NewTimer(sayAfter)
+	defer tell.Stop()
+	for {
+		select {
+		case <-l.turn:
+			return true
+		case <-tell.C:
+			progress(ctx, "Waiting for the connection to Temporal.")
+		case <-ctx.Done():
+			return false
+		}
+	}
 }
 
 // connect looks at what is there, starts what is missing, and dials unless the present connection leads there.

@@ -23,9 +23,8 @@ import (
 )
 
 const (
-	maxListed    = 1000 // sessions read from visibility
-	listPage     = 200
-	stuckAttempt = 3 // a workflow task that was tried more often is not a hiccup
+	maxListed = 1000 // sessions read from visibility
+	listPage  = 200
 )
 
 // temporalEngine implements engine.
@@ -79,18 +78,12 @@ func (e *temporalEngine) Signal(ctx context.Context, workflowID, signal string, 
 }
 
 func (e *temporalEngine) Describe(ctx context.Context, workflowID string) (description, error) {
-	resp, err := e.client.DescribeWorkflowExecution(ctx, workflowID, "")
+	described, err := e.client.DescribeWorkflow(ctx, workflowID, "")
 	if err != nil {
 		return description{}, err
 	}
-	info := resp.GetWorkflowExecutionInfo()
-	d := description{
-		running: info.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING,
-		session: e.memoSession(info.GetMemo()),
-	}
-	if attempt := resp.GetPendingWorkflowTask().GetAttempt(); attempt > stuckAttempt {
-		d.failing = int(attempt)
-	}
+	resp := described.RawResponse
+	d := description{session: e.memoSession(resp.GetWorkflowExecutionInfo().GetMemo())}
 	for _, activity := range resp.GetPendingActivities() {
 		var tail agent.HeartbeatTail
 		details := activity.GetHeartbeatDetails()

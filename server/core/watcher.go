@@ -313,9 +313,12 @@ func (w *watcher) running() bool {
 // setBlind tells whether anything rings when there are events.
 func (w *watcher) setBlind(blind bool) {
 	w.mu.Lock()
+	changed := w.blind != blind
 	w.blind = blind
 	w.mu.Unlock()
-	w.kick()
+	if changed {
+		w.kick()
+	}
 }
 
 // known returns the session as last seen.
