@@ -65,7 +65,8 @@ type Event struct {
 	Encoding string `json:"encoding,omitempty" enum:"utf8,base64"` // of Data
 }
 
-// MarshalJSON implements json.Marshaler: an event has the fields that its type promises even where they are empty.
+// MarshalJSON implements json.Marshaler: an event has the fields that its type promises even where they are empty, and no n
+// but in deltas.
 func (e Event) MarshalJSON() ([]byte, error) {
 	type plain Event
 	switch e.Type {
@@ -85,7 +86,10 @@ func (e Event) MarshalJSON() ([]byte, error) {
 			Data    string `json:"data"`
 		}{plain(e), e.ItemID, e.Attempt, e.Stream, e.Data})
 	}
-	return json.Marshal(plain(e))
+	return json.Marshal(struct {
+		plain
+		N *int64 `json:"n,omitempty"`
+	}{plain: plain(e)})
 }
 
 // Checkpoint describes an immutable picture of a workspace.

@@ -492,6 +492,7 @@
 ---@field uri? string
 ---@field range? sandboxagent.Range
 ---@field text? string
+---@field unsaved? boolean Unsaved: Text is what the editor shows; the file on disk is older.
 
 ---Range is a range of a document in LSP positions (UTF-16).
 ---@class sandboxagent.Range

@@ -557,6 +557,8 @@ export interface Context {
   uri?: string;
   range?: Range;
   text?: string;
+  /** Unsaved: Text is what the editor shows; the file on disk is older. */
+  unsaved?: boolean;
 }
 
 /** Range is a range of a document in LSP positions (UTF-16). */

@@ -204,6 +204,8 @@ type Context struct {
 	URI   string `json:"uri,omitempty"`
 	Range *Range `json:"range,omitempty"`
 	Text  string `json:"text,omitempty"`
+	// Unsaved: Text is what the editor shows; the file on disk is older.
+	Unsaved bool `json:"unsaved,omitempty"`
 }
 
 // Range is a range of a document in LSP positions (UTF-16).

@@ -111,6 +111,9 @@ func describeContext(contexts []editors.Context) string {
 		if c.Range != nil {
 			fmt.Fprintf(&b, " lines %d-%d", c.Range.Start.Line+1, c.Range.End.Line+1)
 		}
+		if c.Unsaved {
+			b.WriteString(", not saved yet: the file on disk is older")
+		}
 		b.WriteString("]\n")
 		b.WriteString(c.Text)
 	}

@@ -15,12 +15,6 @@ import (
 // unsavedBytes bounds the unsaved text that goes with a question.
 const unsavedBytes = 256 << 10
 
-// unsavedContext is a context item for a document whose text is newer than its file.
-type unsavedContext struct {
-	editors.Context
-	Unsaved bool `json:"unsaved"`
-}
-
 // withUnsaved adds the unsaved documents of the folders to the params of an ask. Params that are no object, or have
 // something else than an array as context, are returned as they are: their error is for the command to find.
 func withUnsaved(raw json.RawMessage, docs []document, folders []string) (json.RawMessage, error) {
@@ -65,17 +59,15 @@ func filesOf(items []json.RawMessage) map[string]bool {
 	return files
 }
 
-func unsavedItems(docs []document, folders []string, given map[string]bool) []unsavedContext {
-	var items []unsavedContext
+func unsavedItems(docs []document, folders []string, given map[string]bool) []editors.Context {
+	var items []editors.Context
 	left := unsavedBytes
 	for _, doc := range docs {
 		if given[doc.URI] || len(doc.Text) > left || !insideAny(doc.URI, folders) {
 			continue
 		}
 		left -= len(doc.Text)
-		item := unsavedContext{Unsaved: true}
-		item.Kind, item.URI, item.Text = "file", doc.URI, doc.Text
-		items = append(items, item)
+		items = append(items, editors.Context{Kind: "file", URI: doc.URI, Text: doc.Text, Unsaved: true})
 	}
 	return items
 }
