@@ -59,14 +59,13 @@ type Event struct {
 
 	ItemID   string `json:"itemId,omitempty"`
 	Attempt  int    `json:"attempt,omitempty"` // a higher attempt voids the text of lower ones
-	N        int64  `json:"n"`                 // counts the deltas of an item's attempt and stream from 0
+	N        int64  `json:"n,omitempty"`       // counts the deltas of an item's attempt and stream from 0
 	Stream   string `json:"stream,omitempty" enum:"text,reasoning,stdout,stderr,arguments"`
 	Data     string `json:"data,omitempty"`
 	Encoding string `json:"encoding,omitempty" enum:"utf8,base64"` // of Data
 }
 
-// MarshalJSON implements json.Marshaler: an event has the fields that its type promises even where they are empty, and no n
-// but in deltas.
+// MarshalJSON implements json.Marshaler: an event has the fields that its type promises even where they are empty.
 func (e Event) MarshalJSON() ([]byte, error) {
 	type plain Event
 	switch e.Type {
@@ -82,14 +81,12 @@ func (e Event) MarshalJSON() ([]byte, error) {
 			plain
 			ItemID  string `json:"itemId"`
 			Attempt int    `json:"attempt"`
+			N       int64  `json:"n"`
 			Stream  string `json:"stream"`
 			Data    string `json:"data"`
-		}{plain(e), e.ItemID, e.Attempt, e.Stream, e.Data})
+		}{plain(e), e.ItemID, e.Attempt, e.N, e.Stream, e.Data})
 	}
-	return json.Marshal(struct {
-		plain
-		N *int64 `json:"n,omitempty"`
-	}{plain: plain(e)})
+	return json.Marshal(plain(e))
 }
 
 // Checkpoint describes an immutable picture of a workspace.
