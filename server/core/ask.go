@@ -190,7 +190,7 @@ func (c *Conn) target(ctx context.Context, p editors.AskParams) (string, error) 
 	return id, nil
 }
 
-// latest returns the session of the folder that was last used on this host, "" when there is none; made is the one that
+// latest returns the newest session of the folder on this host, "" when there is none; made is the one that
 // the same request made before, if it did.
 func (c *Core) latest(ctx context.Context, folder, made string) (string, error) {
 	list, err := c.list(ctx, session.ListRequest{FolderURI: folder, IncludeForks: true, Limit: latestPage})
