@@ -34,8 +34,8 @@ const (
 func (c *Core) workerLog() string { return filepath.Join(c.opts.Paths.LogDir, "worker.log") }
 
 // startWorker returns when this host's worker is ready, starting it unless one lives. Starters wait for each other on a
-// lock of their own; the one that comes second finds the worker of the first.
-func (c *Core) startWorker(ctx context.Context, embedded bool) error {
+// lock of their own; the one that comes second finds the worker of the first. The arguments are those of sandbox-worker.
+func (c *Core) startWorker(ctx context.Context, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()
 	if err := c.opts.Paths.Ensure(); err != nil {
@@ -50,7 +50,7 @@ func (c *Core) startWorker(ctx context.Context, embedded bool) error {
 	if err := os.Remove(c.stoppedFile()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		c.log.Warn("start not recorded", "error", err)
 	}
-	return c.awaitReady(ctx, embedded)
+	return c.awaitReady(ctx, args)
 }
 
 // child is a worker that this process has started. It is never killed by it.
@@ -62,7 +62,7 @@ type child struct {
 }
 
 // spawn starts the worker in a session of its own, so that it outlives this process and the editor's terminal.
-func (c *Core) spawn(embedded bool) (*child, error) {
+func (c *Core) spawn(args []string) (*child, error) {
 	binary, err := c.findWorker()
 	if err != nil {
 		return nil, err
@@ -75,10 +75,7 @@ func (c *Core) spawn(embedded bool) (*child, error) {
 		return nil, asError("starting the worker", err)
 	}
 	defer log.Close()
-	cmd := exec.Command(binary)
-	if embedded {
-		cmd.Args = append(cmd.Args, "--embedded", "--exit-when-idle")
-	}
+	cmd := exec.Command(binary, args...)
 	cmd.Dir = c.opts.Paths.StateDir // not the user's folder, which it would keep busy
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -110,7 +107,7 @@ func openWorkerLog(path string) (log *os.File, from int64, err error) {
 }
 
 // awaitReady waits for the worker that lives, or for one that it starts.
-func (c *Core) awaitReady(ctx context.Context, embedded bool) error {
+func (c *Core) awaitReady(ctx context.Context, args []string) error {
 	var started *child
 	began, said := time.Now(), time.Now()
 	for !c.workerReady(ctx) {
@@ -118,7 +115,7 @@ func (c *Core) awaitReady(ctx context.Context, embedded bool) error {
 		case alive:
 		case started == nil:
 			var err error
-			if started, err = c.spawn(embedded); err != nil {
+			if started, err = c.spawn(args); err != nil {
 				return err
 			}
 		case started.hasEnded():

@@ -13,8 +13,10 @@ import (
 const (
 	embeddedDial = time.Second     // a local server answers at once or does not run
 	remoteDial   = 4 * time.Second // a command must fail within 5 s
-	aliveFor     = time.Second     // how long a worker seen alive is believed to live
-	startAgain   = time.Minute     // between starts that nobody asked for
+	// embeddedPatience bounds the wait for an embedded server that is being started again.
+	embeddedPatience = 15 * time.Second
+	aliveFor         = time.Second // how long a worker seen alive is believed to live
+	startAgain       = time.Minute // between starts that nobody asked for
 )
 
 // link connects when a command first needs it. With the embedded server it also sees to it that the worker runs, which
@@ -146,15 +148,34 @@ func (l *link) connect(ctx context.Context) error {
 		l.alive = time.Now()
 		return nil
 	}
-	if err := l.core.startWorker(ctx, true); err != nil {
+	if err := l.core.startWorker(ctx, "--embedded", "--exit-when-idle"); err != nil {
 		l.failed = time.Now()
 		return err
 	}
 	l.alive = time.Now()
-	if p, err = l.core.resolve(ctx); err != nil {
-		return err
+	return l.reachEmbedded(ctx)
+}
+
+// reachEmbedded waits for the embedded server, which its worker starts again when it ends.
+func (l *link) reachEmbedded(ctx context.Context) error {
+	said := false
+	for began := time.Now(); ; {
+		p, err := l.core.resolve(ctx)
+		if err != nil {
+			return err
+		}
+		err = l.reach(ctx, p)
+		if err == nil || !temporal.IsUnavailable(err) || time.Since(began) > embeddedPatience {
+			return err
+		}
+		if !said && time.Since(began) > sayAfter {
+			said = true
+			progress(ctx, "Waiting for the embedded Temporal server to come back.")
+		}
+		if !pause(ctx, readyPoll) {
+			return err
+		}
 	}
-	return l.reach(ctx, p)
 }
 
 // reach keeps the present connection when it leads to p, since it reconnects by itself.

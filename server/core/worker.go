@@ -37,7 +37,11 @@ func (c *Core) StartWorker(ctx context.Context) (WorkerStatus, error) {
 	if err != nil {
 		return WorkerStatus{}, err
 	}
-	if err := c.startWorker(ctx, p.Embedded); err != nil {
+	var args []string // one that was asked for stays until it is told to stop
+	if p.Embedded {
+		args = append(args, "--embedded")
+	}
+	if err := c.startWorker(ctx, args...); err != nil {
 		return WorkerStatus{}, err
 	}
 	return c.WorkerStatus(ctx)
