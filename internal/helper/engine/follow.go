@@ -22,7 +22,7 @@ const drainTime = time.Second // for output that outlives every process of the c
 var chunks = sync.Pool{New: func() any { b := make([]byte, readChunk); return &b }}
 
 // follow reads the reports on a run until nothing is left of it. It closes spawned once the command runs or has failed to.
-func (c *command) follow(w *worker, std *streams, timeout time.Duration, spawned chan struct{}) {
+func (c *command) follow(w *worker, std *streams, spawned chan struct{}) {
 	var once sync.Once
 	ready := func() { once.Do(func() { close(spawned) }) }
 	defer ready()
@@ -30,7 +30,6 @@ func (c *command) follow(w *worker, std *streams, timeout time.Duration, spawned
 	for r := range w.reports {
 		switch r.Event {
 		case evStarted:
-			c.arm(timeout)
 			ready()
 		case evFailed:
 			pumps.close(0)

@@ -19,6 +19,7 @@ import (
 
 // Defaults and limits of a command.
 const (
+	spawnTime      = 3 * time.Second
 	defaultTimeout = 10 * time.Minute
 	maxTimeout     = 2 * time.Hour
 	defaultCap     = 64 << 20 // bytes per stream
@@ -178,9 +179,13 @@ func (e *Engine) run(c *command, cmd sandbox.Command, dir string) error {
 		// the supervisor is dead or dying; its reports say the rest
 		_ = w.cmd.Process.Kill()
 	}
+	c.arm(cmd.Timeout)
 	spawned := make(chan struct{})
-	go c.follow(w, std, cmd.Timeout, spawned)
-	<-spawned
+	go c.follow(w, std, spawned)
+	select {
+	case <-spawned:
+	case <-time.After(spawnTime): // a command can stop its supervisor before that has reported
+	}
 	return nil
 }
 
