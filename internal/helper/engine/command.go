@@ -48,6 +48,16 @@ func newCommand(e *Engine, id string, limit int64) *command {
 	}
 }
 
+// await waits until the command runs or is known to have run. It returns the error with which it was refused.
+func (c *command) await(ctx context.Context, op string) error {
+	select {
+	case <-c.ready:
+		return c.refused
+	case <-ctx.Done():
+		return canceled(op, ctx)
+	}
+}
+
 // snapshot returns the status as it is now.
 func (c *command) snapshot() sandbox.Status {
 	c.mu.Lock()

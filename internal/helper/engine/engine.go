@@ -161,12 +161,7 @@ func (e *Engine) find(ctx context.Context, op, id string) (*command, error) {
 		}
 		c = e.remember(c)
 	}
-	select {
-	case <-c.ready:
-		return c, c.refused
-	case <-ctx.Done():
-		return nil, canceled(op, ctx)
-	}
+	return c, c.await(ctx, op)
 }
 
 // remember keeps an ended command in memory, unless another request was faster, and forgets the oldest.

@@ -39,18 +39,17 @@ func (e *Engine) Start(ctx context.Context, id string, cmd sandbox.Command) erro
 		e.mu.Unlock()
 		return errShutdown
 	}
-	if e.commands[id] != nil {
-		e.mu.Unlock()
-		_, err := e.find(ctx, opStart, id)
-		return err
+	c := e.commands[id]
+	fresh := c == nil
+	if fresh {
+		c = newCommand(e, id, cmd.OutputCap)
+		e.commands[id] = c
 	}
-	c := newCommand(e, id, cmd.OutputCap)
-	e.commands[id] = c
 	e.mu.Unlock()
-	// from here on the outcome must be recorded, whoever still waits for it
-	go e.launch(c, cmd, dir)
-	_, err = e.find(ctx, opStart, id)
-	return err
+	if fresh { // from here on the outcome must be recorded, whoever still waits for it
+		go e.launch(c, cmd, dir)
+	}
+	return c.await(ctx, opStart)
 }
 
 // check validates the command, fills in defaults and returns its directory relative to the workspace.

@@ -74,10 +74,8 @@ func (b *Backend) Kind() sandbox.Kind { return sandbox.KindLocal }
 
 // Available implements sandbox.Backend.
 func (b *Backend) Available(context.Context) error {
-	if _, err := b.helperBinary(); err != nil {
-		return err
-	}
-	return b.makeStateDir()
+	_, err := b.helperBinary()
+	return err
 }
 
 func (b *Backend) makeStateDir() error {
