@@ -14,6 +14,9 @@ import (
 
 // Start implements sandbox.Sandbox.
 func (c *Client) Start(ctx context.Context, id string, cmd sandbox.Command) error {
+	if err := sandbox.CheckID("start command", id); err != nil { // JSON would change it
+		return err
+	}
 	if len(cmd.Script) > wire.MaxScript {
 		return sandbox.Errorf(sandbox.ClassLimit, "start command", "the script has more than %d bytes", wire.MaxScript)
 	}
@@ -80,6 +83,12 @@ func (c *Client) Input(ctx context.Context, id string, data []byte, eof bool) er
 		return sandbox.Errorf(sandbox.ClassLimit, "write input", "at most %d bytes can be written at a time", wire.MaxInput)
 	}
 	_, err := c.call(ctx, wire.OpInput, wire.InputArgs{ID: id, EOF: eof}, data, nil)
+	return err
+}
+
+// Resize implements sandbox.Sandbox.
+func (c *Client) Resize(ctx context.Context, id string, rows, cols uint16) error {
+	_, err := c.call(ctx, wire.OpResize, wire.ResizeArgs{ID: id, Rows: rows, Cols: cols}, nil, nil)
 	return err
 }
 
@@ -159,6 +168,9 @@ func (c *Client) Search(ctx context.Context, q sandbox.Query) (sandbox.SearchRes
 
 // Apply implements sandbox.Sandbox.
 func (c *Client) Apply(ctx context.Context, id string, edits []sandbox.Edit) error {
+	if err := sandbox.CheckID("apply edits", id); err != nil {
+		return err
+	}
 	args := wire.ApplyArgs{ID: id, Edits: make([]wire.Edit, len(edits))}
 	var body []byte
 	for i, e := range edits {

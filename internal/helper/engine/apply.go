@@ -40,8 +40,8 @@ type outcome struct {
 // Apply implements the method of sandbox.Sandbox. An edit of a link changes the file it leads to, if that lies inside;
 // a delete removes the link. A file with several hard links is replaced, so the other names keep the old content.
 func (e *Engine) Apply(ctx context.Context, id string, edits []sandbox.Edit) error {
-	if id == "" || len(id) > maxID {
-		return sandbox.Errorf(sandbox.ClassInvalid, opApply, "the effect id must have 1 to %d bytes", maxID)
+	if err := sandbox.CheckID(opApply, id); err != nil {
+		return err
 	}
 	e.applying.Lock()
 	defer e.applying.Unlock()

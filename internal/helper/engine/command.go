@@ -4,6 +4,7 @@ package engine
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -21,6 +22,8 @@ type command struct {
 	input  *feeder       // nil when the command has no input
 	ready  chan struct{} // closed when it runs, was found on disk, or was refused
 	gone   chan struct{} // closed when no process of it is left
+
+	terminal *os.File // the engine's end of it, nil if there is none; set before ready
 
 	refused error // set before ready: nothing was recorded, the id is free
 

@@ -26,7 +26,6 @@ const (
 	maxEnded     = 200     // ended commands kept in memory; the others are read from disk
 	killTime     = 3 * time.Second
 	shutdownTime = 10 * time.Second
-	maxID        = 256 // bytes of a command or effect id
 )
 
 // Options say what an engine works on.

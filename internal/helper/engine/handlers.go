@@ -24,6 +24,7 @@ var handlers = map[string]handler{
 	wire.OpWait:     with(handleWait),
 	wire.OpOutput:   with(handleOutput),
 	wire.OpInput:    with(handleInput),
+	wire.OpResize:   with(handleResize),
 	wire.OpKill:     with(handleKill),
 	wire.OpCommands: with(handleCommands),
 	wire.OpRead:     with(handleRead),
@@ -83,6 +84,14 @@ func handleInput(ctx context.Context, e *Engine, a wire.InputArgs, body []byte) 
 		return nil, nil, sandbox.Errorf(sandbox.ClassInvalid, opInput, "the command takes no input: start it with stdin or a terminal")
 	}
 	return nil, nil, c.input.put(body, a.EOF)
+}
+
+func handleResize(ctx context.Context, e *Engine, a wire.ResizeArgs, _ []byte) (any, []byte, error) {
+	c, err := e.find(ctx, opResize, a.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	return nil, nil, c.resize(a.Rows, a.Cols)
 }
 
 func handleKill(ctx context.Context, e *Engine, a wire.IDArgs, _ []byte) (any, []byte, error) {

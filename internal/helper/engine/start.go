@@ -54,8 +54,8 @@ func (e *Engine) Start(ctx context.Context, id string, cmd sandbox.Command) erro
 
 // check validates the command, fills in defaults and returns its directory relative to the workspace.
 func (e *Engine) check(id string, cmd *sandbox.Command) (string, error) {
-	if id == "" || len(id) > maxID {
-		return "", sandbox.Errorf(sandbox.ClassInvalid, opStart, "the command id must have 1 to %d bytes", maxID)
+	if err := sandbox.CheckID(opStart, id); err != nil {
+		return "", err
 	}
 	if len(cmd.Argv) > 0 && cmd.Script != "" {
 		return "", sandbox.Errorf(sandbox.ClassInvalid, opStart, "give either a script or arguments, not both")
@@ -230,6 +230,9 @@ func openStreams(c *command, cmd sandbox.Command) (*streams, error) {
 	}
 	if s.toCmd != nil {
 		c.input = newFeeder(s.toCmd, cmd.TTY)
+	}
+	if cmd.TTY {
+		c.terminal = s.out
 	}
 	return s, nil
 }

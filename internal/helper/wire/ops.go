@@ -17,6 +17,7 @@ const (
 	OpWait     = "wait"
 	OpOutput   = "output" // reply body: the bytes
 	OpInput    = "input"  // body: the bytes
+	OpResize   = "resize"
 	OpKill     = "kill"
 	OpCommands = "commands"
 	OpRead     = "read" // reply body: the bytes
@@ -34,7 +35,6 @@ const (
 	MaxRead   = 8 << 20 // bytes of one ReadFile
 	MaxInput  = 1 << 20 // bytes of input not yet taken by the command
 	MaxEdits  = 1000
-	MaxID     = 256 // bytes of a command or effect id
 )
 
 // Hello opens a connection, from the worker to the helper.
@@ -109,6 +109,13 @@ type OutputResult struct {
 type InputArgs struct {
 	ID  string `json:"id"`
 	EOF bool   `json:"eof,omitempty"`
+}
+
+// ResizeArgs are the arguments of OpResize.
+type ResizeArgs struct {
+	ID   string `json:"id"`
+	Rows uint16 `json:"rows"`
+	Cols uint16 `json:"cols"`
 }
 
 // PathArgs are the arguments of the operations on one path.

@@ -28,6 +28,14 @@ type Process struct {
 // Context ends when the command is killed or lost.
 func (p *Process) Context() context.Context { return p.ctx }
 
+// Size is the size of the command's terminal as it is now.
+func (p *Process) Size() (rows, cols uint16) {
+	p.sandbox.mu.Lock()
+	defer p.sandbox.mu.Unlock()
+	c := p.sandbox.commands[p.id]
+	return c.rows, c.cols
+}
+
 // Print writes to standard output.
 func (p *Process) Print(text string) { p.sandbox.write(p.id, sandbox.Stdout, text) }
 
@@ -40,6 +48,9 @@ type command struct {
 	output  map[sandbox.Stream][]byte
 	dropped map[sandbox.Stream]int64 // how many bytes of the beginning are gone
 	stdin   *io.PipeWriter
+	tty     bool
+	rows    uint16 // of the terminal
+	cols    uint16
 	cancel  context.CancelFunc
 	timer   *time.Timer
 }
@@ -81,6 +92,7 @@ func (s *Sandbox) Start(ctx context.Context, id string, cmd sandbox.Command) (er
 		status: sandbox.Status{ID: id, State: sandbox.StateRunning, Started: time.Now()},
 		output: map[sandbox.Stream][]byte{}, dropped: map[sandbox.Stream]int64{}, cancel: cancel,
 	}
+	c.tty, c.rows, c.cols = cmd.TTY, cmd.Rows, cmd.Cols
 	s.commands[id] = c
 	run, ok := s.programs[cmd.Script]
 	if !ok {
@@ -229,6 +241,29 @@ func (s *Sandbox) Input(ctx context.Context, id string, data []byte, eof bool) (
 	if eof {
 		return c.stdin.Close()
 	}
+	return nil
+}
+
+// Resize implements sandbox.Sandbox.
+func (s *Sandbox) Resize(ctx context.Context, id string, rows, cols uint16) (err error) {
+	if err := s.enter(ctx, "Resize"); err != nil {
+		return err
+	}
+	defer s.leave("Resize", &err)
+	const op = "resize terminal"
+	c, ok := s.commands[id]
+	switch {
+	case !ok:
+		return unknown(op, id)
+	case rows == 0 || cols == 0:
+		return sandbox.Errorf(sandbox.ClassInvalid, op, "a terminal has at least one row and one column")
+	case c.status.State != sandbox.StateRunning:
+		return nil
+	case !c.tty:
+		return sandbox.Errorf(sandbox.ClassInvalid, op, "the command has no terminal: start it with one")
+	}
+	c.rows, c.cols = rows, cols
+	s.signal()
 	return nil
 }
 

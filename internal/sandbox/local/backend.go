@@ -30,7 +30,6 @@ const (
 	opDestroy = "destroy sandbox"
 	specFile  = "sandbox.json" // in the state directory of a sandbox: what it was opened with
 	openTries = 5              // against a Destroy at the same time
-	maxID     = 256            // bytes
 )
 
 // Options configure the backend.
@@ -72,6 +71,11 @@ func New(o Options) (*Backend, error) {
 // Kind implements sandbox.Backend.
 func (b *Backend) Kind() sandbox.Kind { return sandbox.KindLocal }
 
+// Capabilities implements sandbox.Backend.
+func (b *Backend) Capabilities() sandbox.Capabilities {
+	return sandbox.Capabilities{TTY: true, ByteExact: true, Reattach: true, KillTree: true, Confinement: "none", Network: true}
+}
+
 // Available implements sandbox.Backend.
 func (b *Backend) Available(context.Context) error {
 	_, err := b.helperBinary()
@@ -92,8 +96,8 @@ func (b *Backend) stateDir(id string) string {
 
 // Open implements sandbox.Backend. The helper runs when Open returns.
 func (b *Backend) Open(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox, error) {
-	if spec.ID == "" || len(spec.ID) > maxID {
-		return nil, sandbox.Errorf(sandbox.ClassInvalid, opOpen, "the sandbox id must have 1 to %d bytes", maxID)
+	if err := sandbox.CheckID(opOpen, spec.ID); err != nil {
+		return nil, err
 	}
 	if err := b.checkWorkspace(spec.Workspace); err != nil {
 		return nil, err
