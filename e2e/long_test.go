@@ -43,7 +43,8 @@ func TestTwoHundredTurns(t *testing.T) {
 
 	began := time.Now()
 	s := i.start("attach", session)
-	s.until("the last answer", func(e editors.EventMessage) bool { return e.Event.Type == editors.TurnEnded && e.Event.TurnID == turns })
+	last := fmt.Sprintf("did turn %d", turns)
+	s.until("the last answer", func(e editors.EventMessage) bool { return e.Event.Type == editors.ItemEnded && e.Event.Item.Text == last })
 	t.Logf("attach took %v", time.Since(began))
 
 	var texts []string

@@ -456,7 +456,7 @@
 ---@field kind sandboxagent.ItemKind
 ---@field status sandboxagent.ItemStatus
 ---@field at string
----@field text? string Text of messages, reasoning summaries and notices. TextBytes is its full length when Text was cut; the whole is read with readOutput, stream "text".
+---@field text? string Text of messages, reasoning summaries and notices; of a tool call, what it is about. TextBytes is its full length when Text was cut; the whole is read with readOutput, stream "text".
 ---@field textBytes? integer
 ---@field queued? boolean user message: waits for the running turn to end
 ---@field steered? boolean user message: joined the running turn

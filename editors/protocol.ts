@@ -507,7 +507,7 @@ export interface Item {
   kind: ItemKind;
   status: ItemStatus;
   at: string;
-  /** Text of messages, reasoning summaries and notices. TextBytes is its full length when Text was cut; the whole is read with readOutput, stream "text". */
+  /** Text of messages, reasoning summaries and notices; of a tool call, what it is about. TextBytes is its full length when Text was cut; the whole is read with readOutput, stream "text". */
   text?: string;
   textBytes?: number;
   /** user message: waits for the running turn to end */

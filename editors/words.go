@@ -158,7 +158,7 @@ type Item struct {
 	Status ItemStatus `json:"status"`
 	At     time.Time  `json:"at"`
 
-	// Text of messages, reasoning summaries and notices. TextBytes is its full length when Text was cut; the whole is read
+	// Text of messages, reasoning summaries and notices; of a tool call, what it is about. TextBytes is its full length when Text was cut; the whole is read
 	// with readOutput, stream "text".
 	Text      string    `json:"text,omitempty"`
 	TextBytes int64     `json:"textBytes,omitempty"`

@@ -40,22 +40,22 @@ func script() []editors.Event {
 		item(editors.ItemStarted, message("m2")),
 		delta("m2", 1, 0, "First try"), delta("m2", 2, 0, "Second"), delta("m2", 1, 1, " stale"), delta("m2", 2, 1, " try"),
 		item(editors.ItemEnded, whole("m2", "Second try.")),
-		item(editors.ItemStarted, editors.Item{ID: "t1", Kind: editors.ToolCall, Tool: "exec_command", Arguments: `{"cmd":"go test ./...\n"}`}),
+		item(editors.ItemStarted, editors.Item{ID: "t1", Kind: editors.ToolCall, Tool: "exec_command", Text: "go test ./...", Arguments: `{"cmd":"go test ./...\n"}`}),
 		item(editors.ItemEnded, editors.Item{
-			ID: "t1", Kind: editors.ToolCall, Tool: "exec_command", Arguments: `{"cmd":"go test ./..."}`, Status: editors.ItemCompleted,
+			ID: "t1", Kind: editors.ToolCall, Tool: "exec_command", Text: "go test ./...", Arguments: `{"cmd":"go test ./..."}`, Status: editors.ItemCompleted,
 			ExitCode: &two, DurationMs: 1530, Output: &editors.Output{Head: "a", Tail: strings.Repeat("line\n", 12) + "FAIL\x07\n", TotalBytes: 5000},
 		}),
-		item(editors.ItemStarted, editors.Item{ID: "t2", Kind: editors.ToolCall, Tool: "exec_command", Arguments: `{"command":["ls","-l"]}`}),
+		item(editors.ItemStarted, editors.Item{ID: "t2", Kind: editors.ToolCall, Tool: "exec_command", Text: "ls -l", Arguments: `{"command":["ls","-l"]}`}),
 		item(editors.ItemStarted, editors.Item{ID: "t3", Kind: editors.ToolCall, Tool: "apply_patch", Arguments: `*** Begin`}),
 		item(editors.ItemEnded, editors.Item{
-			ID: "t2", Kind: editors.ToolCall, Tool: "exec_command", Arguments: `{"command":["ls","-l"]}`, Status: editors.ItemCompleted,
+			ID: "t2", Kind: editors.ToolCall, Tool: "exec_command", Text: "ls -l", Arguments: `{"command":["ls","-l"]}`, Status: editors.ItemCompleted,
 			ExitCode: &zero, Output: &editors.Output{Head: "a.go\n", TotalBytes: 5},
 		}),
 		item(editors.ItemEnded, editors.Item{
 			ID: "t3", Kind: editors.ToolCall, Tool: "apply_patch", Arguments: `*** Begin`, Status: editors.ItemCompleted,
 			Diff: "--- a/a.go\n+++ b/a.go\n@@ -1 +1 @@\n-old\n+new\n",
 		}),
-		item(editors.ItemEnded, editors.Item{ID: "t4", Kind: editors.ToolCall, Tool: "read_file", Arguments: `{"path":"/etc"}`, Status: editors.ItemDenied, Error: "Denied by vscode."}),
+		item(editors.ItemEnded, editors.Item{ID: "t4", Kind: editors.ToolCall, Tool: "read_file", Text: "/etc", Arguments: `{"path":"/etc"}`, Status: editors.ItemDenied, Error: "Denied by vscode."}),
 		item(editors.ItemEnded, editors.Item{ID: "n", Kind: editors.Notice, Text: "The conversation was shortened."}),
 		{Type: editors.TurnEnded, TurnID: 1, Status: editors.TurnInterrupted},
 	}
