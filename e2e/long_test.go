@@ -14,7 +14,6 @@ import (
 	"sandboxagent/editors"
 	"sandboxagent/internal/agent"
 	"sandboxagent/internal/model/modeltest"
-	"sandboxagent/internal/temporal"
 )
 
 // TestTwoHundredTurns takes one session through 200 turns with 100 KiB of output each. It takes minutes: see `make test-full`.
@@ -44,7 +43,9 @@ func TestTwoHundredTurns(t *testing.T) {
 	began := time.Now()
 	s := i.start("attach", session)
 	last := fmt.Sprintf("did turn %d", turns)
-	s.until("the last answer", func(e editors.EventMessage) bool { return e.Event.Type == editors.ItemEnded && e.Event.Item.Text == last })
+	s.until("the last answer", func(e editors.EventMessage) bool {
+		return e.Event.Type == editors.ItemEnded && e.Event.Item.Text == last
+	})
 	t.Logf("attach took %v", time.Since(began))
 
 	var texts []string
@@ -77,10 +78,7 @@ func (i *install) histories(session string) (events, bytes int64, runs int) {
 	i.Helper()
 	ctx, cancel := context.WithTimeout(i.Context(), patience)
 	defer cancel()
-	profile, err := temporal.Resolve(ctx, temporal.ResolveOptions{StateDir: i.paths.TemporalDir, Embedded: true})
-	require.NoError(i, err)
-	c, err := temporal.Dial(ctx, profile, temporal.Options{})
-	require.NoError(i, err)
+	c := i.temporalClient(ctx)
 	defer c.Close()
 	list, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: fmt.Sprintf("WorkflowId = '%s'", agent.WorkflowID(session))})
 	require.NoError(i, err)
