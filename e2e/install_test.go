@@ -31,7 +31,7 @@ const (
 
 // install is a private installation: its own home, its own worker and Temporal, gone with the test.
 type install struct {
-	*testing.T
+	testing.TB
 	home, work string
 	bin        string
 	env        []string
@@ -40,7 +40,7 @@ type install struct {
 }
 
 // newInstall makes an installation whose model answers by the script.
-func newInstall(t *testing.T, script modeltest.Script, env ...string) *install {
+func newInstall(t testing.TB, script modeltest.Script, env ...string) *install {
 	t.Helper()
 	bin, err := filepath.Abs("../bin")
 	require.NoError(t, err)
@@ -50,7 +50,7 @@ func newInstall(t *testing.T, script modeltest.Script, env ...string) *install {
 	}
 	home, err := os.MkdirTemp("", "sa-e2e-") // short: sockets have short paths
 	require.NoError(t, err)
-	i := &install{T: t, home: home, work: filepath.Join(home, "work"), bin: bin}
+	i := &install{TB: t, home: home, work: filepath.Join(home, "work"), bin: bin}
 	require.NoError(t, os.Mkdir(i.work, 0o755))
 	i.env = []string{
 		"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(), "LANG=C.UTF-8", "NO_COLOR=1", "XDG_RUNTIME_DIR=" + filepath.Join(home, "run"),

@@ -83,10 +83,10 @@ func (i *install) histories(session string) (events, bytes int64, runs int) {
 	list, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: fmt.Sprintf("WorkflowId = '%s'", agent.WorkflowID(session))})
 	require.NoError(i, err)
 	for _, e := range list.Executions {
-		d, err := c.DescribeWorkflowExecution(ctx, e.Execution.WorkflowId, e.Execution.RunId)
+		d, err := c.DescribeWorkflow(ctx, e.Execution.WorkflowId, e.Execution.RunId)
 		require.NoError(i, err)
-		events = max(events, d.WorkflowExecutionInfo.HistoryLength)
-		bytes = max(bytes, d.WorkflowExecutionInfo.HistorySizeBytes)
+		info := d.RawResponse.WorkflowExecutionInfo
+		events, bytes = max(events, info.HistoryLength), max(bytes, info.HistorySizeBytes)
 		runs++
 	}
 	return events, bytes, runs

@@ -216,7 +216,7 @@ type liveText struct {
 const maxTail = 8 << 10
 
 func (l *liveText) delta(d model.Delta) {
-	stream := ""
+	var stream string
 	switch d.Kind {
 	case model.KindAssistant:
 		stream = "text"
