@@ -38,5 +38,7 @@ func BenchmarkTurn(b *testing.B) {
 }
 
 func delta(stream string) func(editors.EventMessage) bool {
-	return func(e editors.EventMessage) bool { return e.Event.Type == editors.ItemDelta && e.Event.Stream == stream }
+	return func(e editors.EventMessage) bool {
+		return e.Event.Type == editors.ItemDelta && e.Event.Stream == stream
+	}
 }

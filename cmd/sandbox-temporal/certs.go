@@ -1,5 +1,6 @@
 // This file exists because a loopback port is open to every user of the machine: all ports of the server demand a
 // client certificate that only the owner of the state directory can read.
+
 package main
 
 import (

@@ -1,5 +1,6 @@
 // This file exists because nobody else cares for the server's SQLite file: it is checked, shrunk and brought to the
 // schema of this binary before the server opens it.
+
 package main
 
 import (

@@ -1,4 +1,5 @@
 // This file exists because two servers on one SQLite file steal each other's shard: one state directory, one process.
+
 package main
 
 import (

@@ -1,4 +1,5 @@
 // This file exists to bring the Temporal server's logging into the one slog stream on standard error.
+
 package main
 
 import (

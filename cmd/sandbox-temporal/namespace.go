@@ -1,5 +1,6 @@
 // This file exists so that the namespace and its search attributes are there before the first client connects, in a
 // new database as in one made by an older version.
+
 package main
 
 import (

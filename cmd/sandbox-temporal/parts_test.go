@@ -1,4 +1,5 @@
 // These tests exist for the small parts a start is made of: flags, lock, certificates, ports, aliases, state.
+
 package main
 
 import (

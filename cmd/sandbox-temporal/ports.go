@@ -1,4 +1,5 @@
 // This file exists because four services need four free ports and clients need the frontend's to stay the same.
+
 package main
 
 import (

@@ -1,4 +1,5 @@
 // This file exists because Temporal neither records nor upgrades the schema of an SQLite file: both happen here.
+
 package main
 
 import (

@@ -1,4 +1,5 @@
 // These tests exist because an upgrade that goes wrong loses every session of a user.
+
 package main
 
 import (

@@ -1,4 +1,5 @@
 // This file exists to assemble the Temporal server: four services in one process, loopback only, tuned for one user.
+
 package main
 
 import (

@@ -1,5 +1,6 @@
 // These tests exist to hold the running server to its promises: only its owner gets in, a kill loses nothing, one
 // instance per directory, a clean stop. The test binary runs itself as the server.
+
 package main
 
 import (

@@ -1,4 +1,5 @@
 // This file exists so that clients find the server: it keeps temporal.json, the one file they read.
+
 package main
 
 import (

@@ -1,4 +1,5 @@
 // This file exists for people who debug sessions: the Temporal web UI, only when asked for.
+
 package main
 
 import (

@@ -20,16 +20,21 @@ import (
 	"sandboxagent/internal/helper/daemon"
 	"sandboxagent/internal/helper/engine"
 	"sandboxagent/internal/helper/environ"
+	"sandboxagent/internal/sandbox/confine"
 )
 
-const usage = `usage: sandbox-helper serve --state DIR --root WORKSPACE [--idle DURATION]
+const usage = `usage: sandbox-helper serve --state DIR --root WORKSPACE [--idle DURATION] [--jail JSON]
        sandbox-helper stdio --state DIR --root WORKSPACE [--idle DURATION]
        sandbox-helper build
 
 serve  answers on a socket recorded in the state directory, until idle
 stdio  connects standard input and output to the helper that serves, starting it if needed
 build  prints the identity of this program
+
+stage and check are used by the confinement, supervise by serve.
 `
+
+const jailFlag = "jail" // confine.JailFlag without its dashes
 
 const (
 	verbServe = "serve"
@@ -43,7 +48,7 @@ func Invoked(args []string) bool {
 		return false
 	}
 	switch args[1] {
-	case verbServe, verbStdio, verbBuild, engine.SupervisorVerb:
+	case verbServe, verbStdio, verbBuild, engine.SupervisorVerb, confine.StageVerb, confine.CheckVerb:
 		return true
 	}
 	return false
@@ -60,8 +65,15 @@ func ServeArgs(state, root string, idle time.Duration) []string {
 
 // Main runs the helper with the arguments behind the program's name and returns its exit code.
 func Main(args []string) int {
-	if len(args) > 0 && args[0] == engine.SupervisorVerb {
-		return engine.Supervise()
+	if len(args) > 0 {
+		switch args[0] {
+		case engine.SupervisorVerb:
+			return engine.Supervise()
+		case confine.StageVerb:
+			return confine.Stage(args[1:])
+		case confine.CheckVerb:
+			return confine.Check(args[1:])
+		}
 	}
 	if err := run(args); err != nil {
 		fmt.Fprintln(os.Stderr, "sandbox-helper:", err)
@@ -79,12 +91,13 @@ func run(args []string) error {
 	state := flags.String("state", "", "`directory` of the sandbox's state")
 	root := flags.String("root", "", "the workspace `directory`")
 	idle := flags.Duration("idle", daemon.DefaultIdle, "leave after that long without connection and command")
+	jail := flags.String(jailFlag, "", "what commands may do, as JSON; default anything")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
 	}
 	switch args[0] {
 	case verbServe:
-		return serve(*state, *root, *idle)
+		return serve(*state, *root, *jail, *idle)
 	case verbStdio:
 		return stdio(*state, *root, *idle)
 	case verbBuild:
@@ -98,14 +111,32 @@ func run(args []string) error {
 	return fmt.Errorf("unknown verb %q", args[0])
 }
 
-func serve(state, root string, idle time.Duration) error {
+func serve(state, root, jail string, idle time.Duration) error {
 	build, err := Build(self())
 	if err != nil {
 		return err
 	}
-	return daemon.Serve(context.Background(), daemon.Options{
-		State: state, Root: root, Idle: idle, Ready: oneLine{}, Log: os.Stderr, Build: build,
-	})
+	o := daemon.Options{State: state, Root: root, Idle: idle, Ready: oneLine{}, Log: os.Stderr, Build: build}
+	if jail != "" {
+		if err := confined(&o, jail); err != nil {
+			return err
+		}
+	}
+	return daemon.Serve(context.Background(), o)
+}
+
+// confined makes the helper start commands in a jail.
+func confined(o *daemon.Options, text string) error {
+	jail, err := confine.DecodeJail(text)
+	if err != nil {
+		return err
+	}
+	if err := confine.Harden(); err != nil {
+		return err
+	}
+	o.Start, err = jail.Starter()
+	o.Processes, o.Apart = confine.MaxProcesses, jail.Method.Strong()
+	return err
 }
 
 func stdio(state, root string, idle time.Duration) error {

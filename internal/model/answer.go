@@ -1,4 +1,5 @@
 // This file assembles an answer from the pieces of a stream, within bounds, whatever wire they come by.
+
 package model
 
 import (

@@ -1,4 +1,5 @@
 // This file measures how fast pieces of an answer pass through, by each wire.
+
 package model
 
 import (

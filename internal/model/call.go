@@ -1,4 +1,5 @@
 // This file makes one HTTP call of a model and hands its events, one by one, to the wire that understands them.
+
 package model
 
 import (

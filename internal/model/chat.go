@@ -1,4 +1,5 @@
 // This file asks by Chat Completions, the wire that Ollama, vLLM, llama.cpp and most other servers speak.
+
 package model
 
 import (

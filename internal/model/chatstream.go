@@ -1,4 +1,5 @@
 // This file reads the chunks of Chat Completions, and forgives what servers leave out of them.
+
 package model
 
 import (

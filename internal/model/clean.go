@@ -1,4 +1,5 @@
 // This file keeps out of requests what servers cannot take (invalid UTF-8, NUL) and out of errors what nobody may see (keys).
+
 package model
 
 import (

@@ -1,4 +1,5 @@
 // This file is the Model that speaks to a server: it chooses the wire and leaves out what a server was found not to take.
+
 package model
 
 import (

@@ -1,4 +1,5 @@
 // This file tests the habits of compatible servers: what they refuse, leave out, or do another way.
+
 package model_test
 
 import (

@@ -1,4 +1,5 @@
 // This file is the demo model: a small agent of rules that shows the product at work without a key or a network.
+
 package model
 
 import (

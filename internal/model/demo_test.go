@@ -1,4 +1,5 @@
 // This file tests the demo model with tools that work on a map of files: what it calls, and that it reports what really happened.
+
 package model_test
 
 import (

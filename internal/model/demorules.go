@@ -1,4 +1,5 @@
 // This file holds the demo model's rules: which words of a request make it use which tools.
+
 package model
 
 import (

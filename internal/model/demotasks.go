@@ -1,4 +1,5 @@
 // This file holds what the demo model can do, each by real tool calls, and how it reports the real results.
+
 package model
 
 import (

@@ -1,4 +1,5 @@
 // This file reads the texts of tool results and writes patches and quotations for the demo model.
+
 package model
 
 import (

@@ -1,4 +1,5 @@
 // This file maps every way a call can fail to one *Error that says what to do.
+
 package model
 
 import (

@@ -1,4 +1,5 @@
 // This file tests the parts of error mapping: delays, bodies of many forms, keys that must not show.
+
 package model
 
 import (

@@ -1,4 +1,5 @@
 // This file tests every fault by both wires: its kind, whether it may be retried, and what is left of the answer.
+
 package model_test
 
 import (

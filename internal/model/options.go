@@ -1,4 +1,5 @@
 // This file says what can be set about the models, and what holds when nothing is.
+
 package model
 
 import (

@@ -1,4 +1,5 @@
 // This file answers which models there are and which of them can be used now.
+
 package model
 
 import (

@@ -1,4 +1,5 @@
 // This file tests which models there are, and what is said when one cannot be used.
+
 package model_test
 
 import (

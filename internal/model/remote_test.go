@@ -1,4 +1,5 @@
 // This file tests both wires against the scripted server: what goes out, what comes back, and whole rounds with tools.
+
 package model_test
 
 import (

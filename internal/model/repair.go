@@ -1,4 +1,5 @@
 // This file turns any log of entries, also one cut by a crash or made by another provider, into one that servers accept.
+
 package model
 
 import "encoding/json"

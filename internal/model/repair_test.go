@@ -1,4 +1,5 @@
 // This file tests that any log of entries becomes one that servers accept.
+
 package model
 
 import (

@@ -1,4 +1,5 @@
 // This file asks by OpenAI's Responses API, stateless: nothing is stored there, reasoning comes back encrypted.
+
 package model
 
 import (

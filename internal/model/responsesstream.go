@@ -1,4 +1,5 @@
 // This file reads the events of the Responses API. Events and fields it does not know are ignored.
+
 package model
 
 import (

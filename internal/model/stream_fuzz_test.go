@@ -1,4 +1,5 @@
 // This file feeds the readers of both wires whatever a server might send: they may refuse it, never fall over it.
+
 package model
 
 import (

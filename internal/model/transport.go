@@ -1,4 +1,5 @@
 // This file bounds what the network may do to us: time to connect, silence, and the size of one event.
+
 package model
 
 import (

@@ -33,8 +33,12 @@ const (
 type Spec struct {
 	ID        string   // chosen by the session; opening the same ID again returns the same sandbox
 	Owner     string   // who it belongs to, for listing and reaping
-	Workspace string   // local: absolute path of the open folder
+	Workspace string   // absolute path of the open folder: local works in it, the others begin as a copy of it
+	Image     string   // what to make it of, in the backend's terms; default the backend's own. Only a new sandbox heeds it
 	Env       []string // additional NAME=value pairs for every command; no secrets
+
+	// Notify is told, in one sentence each, what takes time or was mended until Open returns. May be nil.
+	Notify func(text string)
 }
 
 // Ref names an open sandbox so that another process can attach to it. It is small, serialisable and holds no secret.

@@ -1,4 +1,5 @@
 // This file exists to make payloads small and, where asked for, unreadable to the Temporal service.
+
 package temporal
 
 import (

@@ -1,4 +1,5 @@
 // These tests exist because a payload that cannot be decoded is a session that cannot be opened.
+
 package temporal
 
 import (

@@ -1,4 +1,5 @@
 // This file exists so that a worker can tell its clients to look again exactly when a workflow's decisions are durable.
+
 package temporal
 
 import (

@@ -1,4 +1,5 @@
 // This file exists to connect: one bounded attempt, with errors that say what was tried.
+
 package temporal
 
 import (

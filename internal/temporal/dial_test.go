@@ -1,5 +1,6 @@
 // These tests exist to hold the connection's rules against a stand-in server: what is refused before it is sent, what
 // is reported after it was acknowledged, and what a failed attempt says.
+
 package temporal
 
 import (

@@ -1,4 +1,5 @@
 // This file exists so that a worker can own a Temporal server: start it, watch it, start it again, and stop it.
+
 package temporal
 
 import (
@@ -31,6 +32,7 @@ var errHolderGone = errors.New("the other instance is gone")
 // EmbeddedStatus is what the supervisor is doing.
 type EmbeddedStatus string
 
+// What the supervisor can be doing.
 const (
 	EmbeddedStarting   EmbeddedStatus = "starting"   // not serving yet
 	EmbeddedReady      EmbeddedStatus = "ready"      // serving, started by this process

@@ -1,5 +1,6 @@
 // These tests exist to prove the embedded server end to end, with its real binary: clients outlive its death, a second
 // process shares it and takes over. They need sandbox-temporal, built by the Makefile.
+
 package temporal
 
 import (

@@ -1,5 +1,6 @@
 // These tests exist because sessions are built on features of the server that other clusters switch off: creating by
 // update-with-start, reading by standalone activity, listing by search attributes, cancelling by push.
+
 package temporal
 
 import (

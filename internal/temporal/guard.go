@@ -1,5 +1,6 @@
 // This file exists because one oversized payload blocks a whole session: the server admits it, and then every
 // workflow task that carries it fails. Sizes are checked where they are still harmless.
+
 package temporal
 
 import (

@@ -1,4 +1,5 @@
 // This file exists to answer "does Temporal work, and does anybody work for it" before a user has to wonder.
+
 package temporal
 
 import (

@@ -1,4 +1,5 @@
 // This file exists to keep the SDK's chatter out of sight: it reports retries and restarts as warnings and errors.
+
 package temporal
 
 import (

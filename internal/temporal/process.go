@@ -1,4 +1,5 @@
 // This file exists to handle one process of the embedded server, from finding its binary to reading its last words.
+
 package temporal
 
 import (

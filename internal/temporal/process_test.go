@@ -1,4 +1,5 @@
 // These tests exist for the moments when the embedded server does not start: its last words must reach the user.
+
 package temporal
 
 import (

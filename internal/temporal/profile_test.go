@@ -1,4 +1,5 @@
 // These tests exist because connecting to the wrong Temporal puts a user's session where they will not find it.
+
 package temporal
 
 import (

@@ -1,4 +1,5 @@
 // This file exists to read what the embedded server tells its clients: where it listens and what it trusts.
+
 package temporal
 
 import (

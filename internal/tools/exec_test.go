@@ -121,7 +121,7 @@ func TestExecInterruptedWithTrouble(t *testing.T) {
 	unavailable := sandbox.Errorf(sandbox.ClassUnavailable, "x", "the helper is away")
 	cases := []struct {
 		name   string
-		break_ func(*fake.Sandbox)
+		brk    func(*fake.Sandbox)
 		status editors.ItemStatus
 		want   string
 	}{
@@ -140,7 +140,7 @@ func TestExecInterruptedWithTrouble(t *testing.T) {
 					<-p.Context().Done()
 					return 0
 				})
-				time.AfterFunc(time.Second, func() { c.break_(r.box); cancel() })
+				time.AfterFunc(time.Second, func() { c.brk(r.box); cancel() })
 				result := r.run(ctx, call("e", execCommand, obj{"command": "sleep"}))
 				r.box.Lose("e") // whatever still runs
 				require.Equal(t, c.status, result.Status, result.ForModel)

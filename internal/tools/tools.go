@@ -26,7 +26,7 @@ const (
 
 const maxError = 4 << 10 // bytes of Result.Error
 
-// ErrDetach, as the cause of ctx's cancellation, makes Run leave a running command alone and return at once with an error:
+// ErrDetach as the cause of ctx's cancellation makes Run leave a running command alone and return at once with an error:
 // a worker that stops hands the command over that way. Run with the same effect id, anywhere, finds it again.
 var ErrDetach = errors.New("detached from the running command")
 

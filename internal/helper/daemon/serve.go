@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strconv"
@@ -38,6 +39,12 @@ type Options struct {
 	Ready io.Writer     // gets a line when connections are taken
 	Log   io.Writer
 	Build string // identity of this program
+
+	Start     func(*exec.Cmd) error // see engine.Options
+	Processes int                   // see engine.Options
+	// Apart says that commands run among the same processes as the helper, and whom it serves does not: connections of
+	// commands are refused.
+	Apart bool
 }
 
 // Serve is the life of a helper. It returns nil at once when another one serves the state directory already.
@@ -58,7 +65,7 @@ func Serve(ctx context.Context, o Options) error {
 	}
 	defer lock.Close()
 	log := slog.New(slog.NewTextHandler(&boundedWriter{w: o.Log, left: maxLog}, nil))
-	e, err := engine.New(engine.Options{State: o.State, Root: o.Root, Logger: log, Alone: true})
+	e, err := engine.New(engine.Options{State: o.State, Root: o.Root, Logger: log, Alone: true, Start: o.Start, Processes: o.Processes})
 	if err != nil {
 		return fmt.Errorf("open sandbox: %w", err)
 	}
@@ -142,6 +149,10 @@ func (d *daemon) accept(l *net.UnixListener) {
 		}
 		if err != nil { // out of descriptors
 			time.Sleep(lockPause)
+			continue
+		}
+		if d.Apart && fromInside(conn) {
+			_ = conn.Close()
 			continue
 		}
 		if !d.enter(conn) {

@@ -37,7 +37,7 @@ func AwaitEnd(ctx context.Context, state string) error {
 			return f.Close()
 		}
 		if time.Now().After(end) {
-			killHolder(path)
+			killHolder(state)
 			end = time.Now().Add(leaveTime)
 		}
 		select {
@@ -48,9 +48,17 @@ func AwaitEnd(ctx context.Context, state string) error {
 	}
 }
 
-// killHolder kills the process that wrote its id into a lock that is held, so the id is its own.
-func killHolder(path string) {
-	b, err := os.ReadFile(path)
+// killHolder kills the helper that holds the lock: who listens at its socket, or else the process that wrote its id into
+// the lock. The socket comes first, because a helper among processes of its own knows itself by another id.
+func killHolder(state string) {
+	if conn, err := connect(state); err == nil {
+		defer conn.Close()
+		if pid := peer(conn); pid > 1 {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+			return
+		}
+	}
+	b, err := os.ReadFile(filepath.Join(state, serveLock))
 	if err != nil {
 		return
 	}

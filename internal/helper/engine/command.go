@@ -114,7 +114,7 @@ func (c *command) wait(ctx context.Context, after sandbox.Offsets, atMost time.D
 		case <-timer.C:
 			return c.snapshot(), nil
 		case <-ctx.Done():
-			return sandbox.Status{}, canceled("wait", ctx)
+			return sandbox.Status{}, canceled(ctx, "wait")
 		}
 	}
 }
@@ -171,7 +171,7 @@ func (c *command) kill(ctx context.Context, timedOut bool) error {
 	case <-c.gone:
 		return nil
 	case <-ctx.Done():
-		return canceled("kill command", ctx)
+		return canceled(ctx, "kill command")
 	case <-time.After(killTime):
 	}
 	// the supervisor was stopped or cannot keep up: with it gone, its descendants are this process's to kill
@@ -180,7 +180,7 @@ func (c *command) kill(ctx context.Context, timedOut bool) error {
 	case <-c.gone:
 		return nil
 	case <-ctx.Done():
-		return canceled("kill command", ctx)
+		return canceled(ctx, "kill command")
 	case <-time.After(shutdownTime):
 		return sandbox.Errorf(sandbox.ClassUnavailable, "kill command", "a process of the command does not die")
 	}

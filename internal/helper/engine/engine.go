@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"sync"
 	"time"
@@ -30,11 +31,14 @@ const (
 
 // Options say what an engine works on.
 type Options struct {
-	State  string       // directory of the ledger; private to this sandbox; made if missing
-	Root   string       // absolute path of the workspace
-	Logger *slog.Logger // default: none
-	Alone  bool         // this process has no other children: it may kill what a dead supervisor leaves behind
-	Quota  int64        // bytes of output kept of ended commands; default 2 GiB
+	State  string                // directory of the ledger; private to this sandbox; made if missing
+	Root   string                // absolute path of the workspace
+	Logger *slog.Logger          // default: none
+	Alone  bool                  // this process has no other children: it may kill what a dead supervisor leaves behind
+	Quota  int64                 // bytes of output kept of ended commands; default 2 GiB
+	Start  func(*exec.Cmd) error // starts the supervisors, which commands inherit from; default (*exec.Cmd).Start
+	// Processes is how many processes and threads of this user commands may bring it to; 0: as many as there may be.
+	Processes int
 }
 
 // Engine does the work of one sandbox. At most one engine may use a state directory at a time.
@@ -93,7 +97,7 @@ func New(o Options) (*Engine, error) {
 	if err := e.recoverApply(); err != nil {
 		return nil, err
 	}
-	e.pool = newPool([]string{program, SupervisorVerb}, o.Alone)
+	e.pool = newPool([]string{program, SupervisorVerb}, o)
 	return e, nil
 }
 
@@ -179,6 +183,6 @@ func (e *Engine) remember(c *command) *command {
 	return c
 }
 
-func canceled(op string, ctx context.Context) error {
+func canceled(ctx context.Context, op string) error {
 	return &sandbox.Error{Class: sandbox.ClassCanceled, Op: op, Message: "canceled", Err: context.Cause(ctx)}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -31,6 +32,8 @@ type worker struct {
 
 type pool struct {
 	argv  []string // starts a supervisor
+	start func(*exec.Cmd) error
+	env   []string // of supervisors
 	alone bool     // this process has no other children than supervisors
 
 	mu     sync.Mutex
@@ -40,8 +43,14 @@ type pool struct {
 	live   map[int]bool // pids of all supervisors; no other child of this process is one of ours
 }
 
-func newPool(argv []string, alone bool) *pool {
-	p := &pool{argv: argv, alone: alone, live: map[int]bool{}}
+func newPool(argv []string, o Options) *pool {
+	p := &pool{argv: argv, start: o.Start, env: []string{"GOMAXPROCS=2"}, alone: o.Alone, live: map[int]bool{}}
+	if p.start == nil {
+		p.start = (*exec.Cmd).Start
+	}
+	if o.Processes > 0 {
+		p.env = append(p.env, limitName+"="+strconv.Itoa(o.Processes))
+	}
 	p.refill()
 	return p
 }
@@ -124,7 +133,7 @@ func (p *pool) spawn() (*worker, error) {
 	}
 	defer theirs.Close()
 	cmd := exec.Command(p.argv[0], p.argv[1:]...)
-	cmd.Env = []string{"GOMAXPROCS=2"}
+	cmd.Env = p.env
 	cmd.ExtraFiles = []*os.File{theirs}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	w := &worker{ctl: ctl, cmd: cmd, reports: make(chan report, 4)}
@@ -134,7 +143,7 @@ func (p *pool) spawn() (*worker, error) {
 		_ = ctl.conn.Close()
 		return nil, errors.New("the helper is shutting down")
 	}
-	if err := cmd.Start(); err != nil {
+	if err := p.start(cmd); err != nil {
 		_ = ctl.conn.Close()
 		return nil, fmt.Errorf("start supervisor: %w", err)
 	}

@@ -49,6 +49,7 @@ func Supervise() int {
 	// also undoes that a parent, such as nohup, ignored them, which commands would inherit
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM)
 	becomeSubreaper()
+	closeToOthers()
 	ctl, err := newControl(os.NewFile(controlFD, "control"))
 	if err != nil {
 		return 1
@@ -237,7 +238,9 @@ func spawn(o start) (pid, code int, err error) {
 	for _, fd := range o.fds {
 		attr.Files = append(attr.Files, uintptr(fd))
 	}
+	limited := limitProcesses()
 	pid, err = syscall.ForkExec(program, argv, attr)
+	limited(pid)
 	if err == nil {
 		return pid, 0, nil
 	}

@@ -1,4 +1,5 @@
 // This file reads the conversation out of a request of either wire, as strictly as the real API.
+
 package modeltest
 
 import (

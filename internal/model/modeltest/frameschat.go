@@ -1,4 +1,5 @@
 // This file writes an answer as the chunks, or the one object, of Chat Completions, with the habits of compatible servers.
+
 package modeltest
 
 import (

@@ -1,4 +1,5 @@
 // This file writes an answer as the events, or the one object, of the Responses API.
+
 package modeltest
 
 import (

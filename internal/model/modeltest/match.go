@@ -1,4 +1,5 @@
 // This file finds the rule for a request and fills in what its answer takes from the request.
+
 package modeltest
 
 import (

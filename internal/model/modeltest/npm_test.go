@@ -1,4 +1,5 @@
 // This file runs the check of the scripted server by OpenAI's own npm client.
+
 package modeltest_test
 
 import (

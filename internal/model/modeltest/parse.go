@@ -1,4 +1,5 @@
 // This file holds the two request formats and the rules the real API has for tool calls, results and reasoning in them.
+
 package modeltest
 
 import (
@@ -191,7 +192,7 @@ func (r *request) takeMessages(messages []chatMessage) *apiError {
 			}
 		case "tool":
 			if !open[m.ToolCallID] {
-				return invalid("messages", "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.")
+				return invalid("messages", "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.") //nolint:misspell // so does the real API
 			}
 			delete(open, m.ToolCallID)
 			r.items = append(r.items, turnItem{role: "result", callID: m.ToolCallID, text: content(m.Content)})

@@ -1,4 +1,5 @@
 // This file sends an answer over HTTP, at the pace and with the faults a rule asks for.
+
 package modeltest
 
 import (

@@ -1,4 +1,5 @@
 // This file is the server: routes, keys, the choice of the rule, and the record of what was asked.
+
 package modeltest
 
 import (

@@ -1,4 +1,5 @@
 // This file tests that the scripted server is as strict as the real API, chooses rules by the request, and runs on its own.
+
 package modeltest_test
 
 import (
