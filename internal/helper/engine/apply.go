@@ -46,7 +46,7 @@ func (e *Engine) Apply(ctx context.Context, id string, edits []sandbox.Edit) err
 	e.applying.Lock()
 	defer e.applying.Unlock()
 	if err := ctx.Err(); err != nil {
-		return canceled(opApply, ctx)
+		return canceled(ctx, opApply)
 	}
 	var old outcome
 	err := readJSON(e.effectPath(id), &old)

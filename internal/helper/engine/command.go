@@ -57,7 +57,7 @@ func (c *command) await(ctx context.Context, op string) error {
 	case <-c.ready:
 		return c.refused
 	case <-ctx.Done():
-		return canceled(op, ctx)
+		return canceled(ctx, op)
 	}
 }
 

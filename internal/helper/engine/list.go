@@ -45,7 +45,7 @@ func (e *Engine) List(ctx context.Context, name string, depth, limit int) (sandb
 	case errors.Is(err, errEnough):
 		out.Truncated = true
 	case ctx.Err() != nil:
-		return sandbox.Listing{}, canceled(opList, ctx)
+		return sandbox.Listing{}, canceled(ctx, opList)
 	case err != nil:
 		return sandbox.Listing{}, fileError(opList, rel, err)
 	}

@@ -45,7 +45,7 @@ func (e *Engine) Search(ctx context.Context, q sandbox.Query) (sandbox.SearchRes
 	case errors.Is(err, errEnough):
 		s.out.Truncated = true
 	case ctx.Err() != nil:
-		return sandbox.SearchResult{}, canceled(opSearch, ctx)
+		return sandbox.SearchResult{}, canceled(ctx, opSearch)
 	case err != nil:
 		return sandbox.SearchResult{}, fileError(opSearch, rel, err)
 	}
