@@ -1,0 +1,9 @@
+// This file names what seccomp must know of 64-bit x86.
+
+package confine
+
+import "golang.org/x/sys/unix"
+
+const auditArch = unix.AUDIT_ARCH_X86_64
+
+var forbiddenHere = []uint32{unix.SYS_IOPL, unix.SYS_IOPERM, unix.SYS_MODIFY_LDT, unix.SYS_NFSSERVCTL, unix.SYS_KEXEC_FILE_LOAD}

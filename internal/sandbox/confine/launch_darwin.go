@@ -1,0 +1,47 @@
+// This file confines on macOS: the helper's supervisors, and so their commands, are started by sandbox-exec.
+
+package confine
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"slices"
+)
+
+const sandboxExec = "/usr/bin/sandbox-exec"
+
+const remedy = "sandbox-exec must be at " + sandboxExec + ", where macOS has it"
+
+// Methods returns the ways to try on this system.
+func Methods() []Method { return []Method{Seatbelt} }
+
+// Command returns the process that becomes the helper; its commands are confined one by one.
+func Command(p Policy, h Host, argv []string) (*exec.Cmd, error) {
+	p, err := p.resolved()
+	if err != nil {
+		return nil, err
+	}
+	argv = append(slices.Clone(argv), JailFlag, p.jail(h).Encode())
+	cmd := exec.Command(p.Program, argv[1:]...)
+	cmd.Dir = "/"
+	return cmd, nil
+}
+
+// Starter returns a function that starts programs in the jail.
+func (j Jail) Starter() (func(*exec.Cmd) error, error) {
+	if _, err := os.Stat(sandboxExec); err != nil {
+		return nil, errors.New("sandbox-exec is missing")
+	}
+	profile := j.Profile()
+	return func(cmd *exec.Cmd) error {
+		cmd.Args = append([]string{sandboxExec, "-p", profile, cmd.Path}, cmd.Args[1:]...)
+		cmd.Path = sandboxExec
+		return cmd.Start()
+	}, nil
+}
+
+// Harden does nothing here: the profile keeps commands from other processes.
+func Harden() error { return nil }
+
+func (j Jail) inspectSystem() error { return nil }

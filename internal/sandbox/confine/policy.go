@@ -1,0 +1,112 @@
+// This file says what one helper and its commands may do.
+
+package confine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+)
+
+// The directories of a sandbox's state that its commands may write, and the state of the helper that has the network.
+const (
+	homeName    = "home"
+	tempName    = "tmp"
+	networkName = "network"
+)
+
+// Host describes what commands must not reach on this machine.
+type Host struct {
+	Home    string   // of the user
+	Private []string // directories of this installation
+	Env     []string // of the process that starts helpers
+}
+
+// Policy is what one helper and its commands may do. Paths are absolute.
+type Policy struct {
+	Method    Method
+	Network   bool   // commands may use the machine's network
+	Workspace string // writable, at its own path
+	Session   string // state directory of the sandbox
+	State     string // state directory of this helper: Session, or its NetworkDir
+	Program   string // the helper
+}
+
+// NetworkDir is the state directory of the helper whose commands have the network.
+func NetworkDir(session string) string { return filepath.Join(session, networkName) }
+
+// Home is where commands find a home directory of their own.
+func (p Policy) Home() string { return filepath.Join(p.Session, homeName) }
+
+// Temp is the directory behind their temporary files.
+func (p Policy) Temp() string { return filepath.Join(p.Session, tempName) }
+
+// temp is the path by which commands know it.
+func (p Policy) temp() string {
+	if p.Method.Strong() {
+		return "/tmp"
+	}
+	return p.Temp()
+}
+
+// resolved returns the policy with the links of its paths followed.
+func (p Policy) resolved() (Policy, error) {
+	for _, path := range []*string{&p.Workspace, &p.Session, &p.State, &p.Program} {
+		real, err := filepath.EvalSymlinks(*path)
+		if err != nil {
+			return p, fmt.Errorf("resolve the paths of the sandbox: %w", err)
+		}
+		if !filepath.IsAbs(real) {
+			return p, errors.New("resolve the paths of the sandbox: not absolute")
+		}
+		*path = real
+	}
+	if p.State != p.Session && p.State != NetworkDir(p.Session) {
+		return p, errors.New("resolve the paths of the sandbox: its state was replaced")
+	}
+	return p, nil
+}
+
+// Jail is what the commands of a helper may do, in a form that is handed to it.
+type Jail struct {
+	Method  Method   `json:"method"`
+	Network bool     `json:"network,omitempty"`
+	Write   []string `json:"write"`          // directories
+	Hide    []string `json:"hide,omitempty"` // where there is no other file tree: what must not be read,
+	Read    []string `json:"read,omitempty"` // and what must be although it lies there
+}
+
+// jail derives the jail of a resolved policy.
+func (p Policy) jail(h Host) Jail {
+	j := Jail{Method: p.Method, Network: p.Network, Write: []string{p.Workspace, p.Home()}}
+	if p.Method.Strong() {
+		j.Write = append(j.Write, "/tmp", "/var/tmp", "/dev/shm")
+		return j
+	}
+	j.Write = append(j.Write, p.Temp())
+	j.Hide = h.secrets()
+	j.Read = []string{p.State, p.Program}
+	return j
+}
+
+// Encode returns the jail as one argument.
+func (j Jail) Encode() string {
+	b, err := json.Marshal(j)
+	if err != nil { // strings and booleans always marshal
+		return ""
+	}
+	return string(b)
+}
+
+// DecodeJail reads what Encode wrote.
+func DecodeJail(text string) (Jail, error) {
+	var j Jail
+	if err := json.Unmarshal([]byte(text), &j); err != nil {
+		return j, fmt.Errorf("read the jail: %w", err)
+	}
+	if j.Method == "" || len(j.Write) == 0 {
+		return j, errors.New("read the jail: it is incomplete")
+	}
+	return j, nil
+}
