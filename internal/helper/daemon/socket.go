@@ -17,25 +17,27 @@ import (
 
 const (
 	socketName    = "sock"
-	socketFile    = "socket" // in the state directory: the path of the socket
+	socketFile    = "socket" // in the state directory: the path of the socket, from there or absolute
 	maxSocketPath = 100      // bytes; Linux allows 107, macOS 103
 )
 
 // listen opens the socket of a state directory: in it, or, where its path is too long or its file system has no
-// sockets, in a private directory of this user. The path is recorded in the state directory.
+// sockets, in a private directory of this user. Where it is, is recorded in the state directory, for those too who know
+// that directory by another path.
 func listen(state string) (*net.UnixListener, string, error) {
-	path := filepath.Join(state, socketName)
+	path, where := filepath.Join(state, socketName), socketName
 	l, err := listenAt(path)
 	if err != nil {
 		if path, err = runtimePath(state); err != nil {
 			return nil, "", err
 		}
+		where = path
 		if l, err = listenAt(path); err != nil {
 			return nil, "", err
 		}
 	}
 	tmp := filepath.Join(state, socketFile+".tmp")
-	if err = os.WriteFile(tmp, []byte(path), 0o600); err == nil {
+	if err = os.WriteFile(tmp, []byte(where), 0o600); err == nil {
 		err = os.Rename(tmp, filepath.Join(state, socketFile))
 	}
 	if err != nil {
@@ -46,8 +48,9 @@ func listen(state string) (*net.UnixListener, string, error) {
 }
 
 func listenAt(path string) (*net.UnixListener, error) {
-	if len(path) > maxSocketPath {
-		return nil, errors.New("listen: the path is too long for a socket")
+	path, _, err := shorten(path) // what makes it short stays open: the listener removes the socket by that path
+	if err != nil {
+		return nil, err
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("remove stale socket: %w", err)
@@ -103,13 +106,31 @@ func privateDir(dir string) error {
 	return nil
 }
 
-// connect dials the helper that serves a state directory, if one does.
-func connect(state string) (net.Conn, error) {
+// socketOf returns the path of the socket of a state directory.
+func socketOf(state string) (string, error) {
 	b, err := os.ReadFile(filepath.Join(state, socketFile))
 	if err != nil {
-		return nil, fmt.Errorf("find socket: %w", err)
+		return "", fmt.Errorf("find socket: %w", err)
 	}
-	conn, err := net.Dial("unix", strings.TrimSpace(string(b)))
+	path := strings.TrimSpace(string(b))
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(state, path)
+	}
+	return path, nil
+}
+
+// connect dials the helper that serves a state directory, if one does.
+func connect(state string) (net.Conn, error) {
+	path, err := socketOf(state)
+	if err != nil {
+		return nil, err
+	}
+	path, release, err := shorten(path)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	conn, err := net.Dial("unix", path)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the helper: %w", err)
 	}

@@ -69,9 +69,7 @@ func killHolder(state string) {
 
 // RemoveSocket removes a socket outside the state directory that a killed helper left.
 func RemoveSocket(state string) {
-	b, err := os.ReadFile(filepath.Join(state, socketFile))
-	if err != nil {
-		return
+	if path, err := socketOf(state); err == nil {
+		_ = os.Remove(path)
 	}
-	_ = os.Remove(strings.TrimSpace(string(b)))
 }

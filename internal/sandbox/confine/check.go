@@ -19,11 +19,14 @@ const insideVerb = "inside"
 
 // Check runs the trial and returns its exit code.
 func Check(args []string) int {
-	if err := check(args); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+	err := check(args)
+	if err == nil {
+		return 0
 	}
-	return 0
+	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) { // what ran inside has told itself
+		fmt.Fprintln(os.Stderr, err)
+	}
+	return 1
 }
 
 func check(args []string) error {
@@ -67,7 +70,11 @@ func (j Jail) inspect() error {
 	if err := writable(home); err != nil {
 		return fmt.Errorf("the home of the sandbox cannot be written: %w", err)
 	}
-	if writable(filepath.Dir(home)) == nil {
+	state := filepath.Dir(home)
+	if j.Method.Strong() {
+		state += "/state"
+	}
+	if writable(state) == nil || writable(filepath.Dir(home)) == nil || writable("/") == nil {
 		return errors.New("files outside the workspace can be written")
 	}
 	return j.inspectSystem()

@@ -26,7 +26,8 @@ func (p Policy) Environment(h Host) []string {
 		name, _, _ := strings.Cut(pair, "=")
 		return slices.Contains(ours, name)
 	})
-	env = append(env, "HOME="+p.Home(), "TMPDIR="+p.temp())
+	_, home, temp := p.inside()
+	env = append(env, "HOME="+home, "TMPDIR="+temp)
 	env = append(env, goEnvironment(h)...)
 	if lookup(env, "RUSTUP_HOME") == "" { // a rustup in PATH finds its toolchains by it
 		env = append(env, ifThere("RUSTUP_HOME", filepath.Join(h.Home, ".rustup"))...)

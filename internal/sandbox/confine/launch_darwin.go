@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"slices"
 )
 
 const sandboxExec = "/usr/bin/sandbox-exec"
@@ -16,14 +15,13 @@ const remedy = "sandbox-exec must be at " + sandboxExec + ", where macOS has it"
 // Methods returns the ways to try on this system.
 func Methods() []Method { return []Method{Seatbelt} }
 
-// Command returns the process that becomes the helper; its commands are confined one by one.
-func Command(p Policy, h Host, argv []string) (*exec.Cmd, error) {
+// Command returns the process that becomes a helper with the arguments that args returns; its commands are confined.
+func Command(p Policy, h Host, args func(state string) []string) (*exec.Cmd, error) {
 	p, err := p.resolved()
 	if err != nil {
 		return nil, err
 	}
-	argv = append(slices.Clone(argv), JailFlag, p.jail(h).Encode())
-	cmd := exec.Command(p.Program, argv[1:]...)
+	cmd := exec.Command(p.Program, append(args(p.State), JailFlag, p.jail(h).Encode())...)
 	cmd.Dir = "/"
 	return cmd, nil
 }

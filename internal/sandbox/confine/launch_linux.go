@@ -28,14 +28,15 @@ func Methods() []Method {
 	return []Method{Bubblewrap, Namespaces, Landlock}
 }
 
-// Command returns the process that becomes the helper with the arguments argv (program first), to which those that name
-// its jail are added, confined by the policy. Its environment is left to the caller.
-func Command(p Policy, h Host, argv []string) (*exec.Cmd, error) {
+// Command returns the process that becomes a helper, confined by the policy. args returns its arguments, given the path by
+// which it will find its state; those that name its jail are added. Its environment is left to the caller.
+func Command(p Policy, h Host, args func(state string) []string) (*exec.Cmd, error) {
 	p, err := p.resolved()
 	if err != nil {
 		return nil, err
 	}
-	argv = append(slices.Clone(argv), JailFlag, p.jail(h).Encode())
+	state, _, _ := p.inside()
+	argv := append(append([]string{p.Program}, args(state)...), JailFlag, p.jail(h).Encode())
 	if !p.Method.Strong() {
 		cmd := exec.Command(p.Program, argv[1:]...)
 		cmd.Dir = "/"
@@ -44,7 +45,6 @@ func Command(p Policy, h Host, argv []string) (*exec.Cmd, error) {
 	plan := newPlan(p, h, hostSockets())
 	plan.Argv = argv
 	if p.Method == Bubblewrap {
-		plan.Argv[0] = p.Program
 		return bubblewrap(plan)
 	}
 	return ownStage(plan, p)

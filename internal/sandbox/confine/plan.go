@@ -98,14 +98,14 @@ func (b *builder) workspace(dir string) {
 	}
 }
 
-// state shows a helper its own state and what its commands may write in it, and nothing of another helper's.
+// state shows a helper its own state and the home of its commands, and nothing of another helper's.
 func (b *builder) state(p Policy) {
-	b.add(bind, p.State, p.State)
+	state, home, _ := p.inside()
+	b.add(bind, p.State, state)
+	b.add(bind, p.Home(), home)
 	if p.State == p.Session {
-		b.hide(NetworkDir(p.Session))
-		return
+		b.add(cover, "", NetworkDir(state))
 	}
-	b.add(bind, p.Home(), p.Home())
 }
 
 // show brings back, read-only, what was covered by the way.

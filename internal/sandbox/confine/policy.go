@@ -14,6 +14,11 @@ const (
 	homeName    = "home"
 	tempName    = "tmp"
 	networkName = "network"
+
+	// where a file tree of its own shows a helper its state and home: below what is covered, so that nothing that commands
+	// may write lies above
+	insideState = "/sandbox-agent/state"
+	insideHome  = "/sandbox-agent/home"
 )
 
 // Host describes what commands must not reach on this machine.
@@ -42,12 +47,21 @@ func (p Policy) Home() string { return filepath.Join(p.Session, homeName) }
 // Temp is the directory behind their temporary files.
 func (p Policy) Temp() string { return filepath.Join(p.Session, tempName) }
 
-// temp is the path by which commands know it.
-func (p Policy) temp() string {
+// inside returns the paths by which the helper and its commands know the state, the home and the temporary directory.
+func (p Policy) inside() (state, home, temp string) {
 	if p.Method.Strong() {
-		return "/tmp"
+		run := runDir()
+		return run + insideState, run + insideHome, "/tmp"
 	}
-	return p.Temp()
+	return p.State, p.Home(), p.Temp()
+}
+
+// runDir is where services have their sockets; it is covered.
+func runDir() string {
+	if dirs := existing([]string{"/run", "/var/run"}); len(dirs) > 0 {
+		return dirs[0]
+	}
+	return "/run"
 }
 
 // resolved returns the policy with the links of its paths followed.
@@ -79,12 +93,12 @@ type Jail struct {
 
 // jail derives the jail of a resolved policy.
 func (p Policy) jail(h Host) Jail {
-	j := Jail{Method: p.Method, Network: p.Network, Write: []string{p.Workspace, p.Home()}}
+	_, home, temp := p.inside()
+	j := Jail{Method: p.Method, Network: p.Network, Write: []string{p.Workspace, home, temp}}
 	if p.Method.Strong() {
-		j.Write = append(j.Write, "/tmp", "/var/tmp", "/dev/shm")
+		j.Write = append(j.Write, "/var/tmp", "/dev/shm")
 		return j
 	}
-	j.Write = append(j.Write, p.Temp())
 	j.Hide = h.secrets()
 	j.Read = []string{p.State, p.Program}
 	return j
