@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
@@ -26,6 +27,7 @@ type harness struct {
 	tools  []RunToolInput
 	sealed []SealInput
 	killed int
+	pings  int
 	rung   int64
 }
 
@@ -49,6 +51,7 @@ func newHarness(t *testing.T) *harness {
 		h.tools = append(h.tools, in)
 		return h.tool(ctx, in)
 	})
+	register(ActivityPing, func(context.Context) error { h.pings++; return nil })
 	register(ActivitySeal, func(_ context.Context, in SealInput) (string, error) {
 		h.sealed = append(h.sealed, in)
 		return fmt.Sprintf("sha256:segment%d", len(h.sealed)), nil
@@ -338,6 +341,28 @@ func TestALostWorkerIsAskedAgainUnderTheSameEffectID(t *testing.T) {
 	require.Equal(t, h.tools[0].EffectID, h.tools[1].EffectID)
 	require.Equal(t, 2, h.tools[1].Attempt)
 	require.Len(t, itemsOf(events, editors.ToolCall), 1)
+}
+
+func TestAHostThatIsAwayIsWaitedForAndSaid(t *testing.T) {
+	h := newHarness(t)
+	h.model = func(ModelStepInput) (ModelStepResult, error) {
+		if len(h.steps) == 1 {
+			return ModelStepResult{}, temporal.NewTimeoutError(enums.TIMEOUT_TYPE_SCHEDULE_TO_START, nil)
+		}
+		return says("here again"), nil
+	}
+	h.at(0, func() { h.ask("r1", "hello") })
+	events := h.finish(time.Hour, testSession(editors.ApprovalNever))
+	require.Equal(t, 1, h.pings)
+	var states []string
+	for _, e := range ofType(events, editors.StateChanged) {
+		states = append(states, string(e.State.Status)+" "+e.State.Reason)
+	}
+	require.Equal(t, []string{
+		"running Starting the turn.", "running Waiting for the model demo.",
+		"recovering No worker of this session's host is running; waiting for one.", "running Waiting for the model demo.", "idle ",
+	}, states)
+	require.Equal(t, 1, itemsOf(events, editors.AgentMessage)[0].Attempt, "it was never begun, so it is no new attempt")
 }
 
 func TestInterruptEndsACommandAndKeepsWhatItDid(t *testing.T) {

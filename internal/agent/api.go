@@ -130,6 +130,7 @@ const (
 	ActivityModelStep      = "ModelStep"      // ModelStepInput → ModelStepResult
 	ActivityRunTool        = "RunTool"        // RunToolInput → RunToolResult
 	ActivitySeal           = "SealItems"      // SealInput → string (blob ref of the Segment)
+	ActivityPing           = "Ping"           // nothing → nothing: a worker of the host is there
 	ActivityDestroySandbox = "DestroySandbox" // DestroyInput
 )
 

@@ -25,9 +25,6 @@ const (
 	sealTimeout      = 30 * time.Second
 )
 
-// errLost says that a worker died or stopped during an activity.
-var errLost = errors.New("the worker stopped")
-
 // modelStep calls the model once, with retries, and records what it answered.
 func (s *session) modelStep(ctx workflow.Context) error {
 	item := s.startItem(ctx, editors.Item{TurnID: s.Turn.ID, Kind: editors.AgentMessage, Status: editors.ItemInProgress})
@@ -61,30 +58,14 @@ func (s *session) modelStep(ctx workflow.Context) error {
 }
 
 func (s *session) callModel(ctx workflow.Context, itemID string, seq int64, attempt int) (ModelStepResult, error) {
-	actx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: HostQueue(s.Session.HostID), StartToCloseTimeout: modelTimeout, HeartbeatTimeout: modelHeartbeat,
-		WaitForCancellation: true, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
-	})
 	in := ModelStepInput{
 		Sandbox: s.sandbox(), TurnID: s.Turn.ID, ItemID: itemID, ItemSeq: seq, Attempt: attempt,
 		Head: s.Head, Pending: s.Pending, Model: s.Session.Model, Effort: s.Session.Effort,
 	}
 	var res ModelStepResult
-	err := workflow.ExecuteActivity(actx, ActivityModelStep, in).Get(actx, &res)
-	return res, lostOr(err)
-}
-
-// lostOr turns the errors of an activity whose worker died or stopped into errLost.
-func lostOr(err error) error {
-	var timeout *temporal.TimeoutError
-	var app *temporal.ApplicationError
-	switch {
-	case errors.As(err, &timeout):
-		return errLost
-	case errors.As(err, &app) && app.Type() == ErrTypeWorkerStopped:
-		return errLost
-	}
-	return err
+	opts := workflow.ActivityOptions{StartToCloseTimeout: modelTimeout, HeartbeatTimeout: modelHeartbeat}
+	err := s.onHost(ctx, opts, ActivityModelStep, in, &res)
+	return res, err
 }
 
 func (s *session) backOff(ctx workflow.Context, failures int, f ModelFailure) error {

@@ -115,17 +115,13 @@ func (s *session) stopTool(ctx workflow.Context, c *Call) (RunToolResult, error)
 }
 
 func (s *session) callTool(ctx workflow.Context, c *Call, stop bool) (RunToolResult, error) {
-	actx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: HostQueue(s.Session.HostID), StartToCloseTimeout: toolTimeout, HeartbeatTimeout: toolHeartbeat,
-		WaitForCancellation: true, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
-	})
 	in := RunToolInput{
 		Sandbox: s.sandbox(), ItemID: c.ItemID, ItemSeq: c.ItemSeq, Attempt: c.Attempt, Call: c.CallRequest, Stop: stop,
 		EffectID: fmt.Sprintf("%s-%s", s.Session.ID, c.ItemID),
 	}
 	var res RunToolResult
-	err := workflow.ExecuteActivity(actx, ActivityRunTool, in).Get(actx, &res)
-	return res, lostOr(err)
+	err := s.onHost(ctx, workflow.ActivityOptions{StartToCloseTimeout: toolTimeout, HeartbeatTimeout: toolHeartbeat}, ActivityRunTool, in, &res)
+	return res, err
 }
 
 // endCall completes a call's item and keeps what the model is to get.

@@ -124,6 +124,9 @@ func (a *Activities) inline(ctx context.Context, text string) (agent.Text, error
 	return agent.Text{Inline: tools.Head(text, agent.MaxInlineText), Ref: string(ref), Bytes: int64(len(text))}, nil
 }
 
+// Ping shows that this host's worker takes work.
+func (a *Activities) Ping(context.Context) error { return nil }
+
 // SealItems stores a segment of older items.
 func (a *Activities) SealItems(ctx context.Context, in agent.SealInput) (string, error) {
 	ref, err := blob.PutJSON(ctx, a.Blobs, in.Segment)
