@@ -1,0 +1,204 @@
+// This file makes the container: what it may do, what it is limited to, and what is put into it before its first start.
+
+package docker
+
+import (
+	"archive/tar"
+	"context"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/mount"
+
+	"sandboxagent/internal/sandbox"
+)
+
+// create makes the container. The engine takes a name once only, so that a lost answer leaves one to be found.
+func (x *box) create(ctx context.Context, e *engine, r *record) error {
+	if r.Complete {
+		if err := x.checkVolume(ctx, e); err != nil {
+			return err
+		}
+		x.tell("The container was removed and is made again with its workspace; what was installed outside " + root + " is gone.")
+	}
+	if err := x.b.image(ctx, e, r.Image, x.tell); err != nil {
+		return err
+	}
+	r.Epoch++
+	if err := x.b.writeRecord(*r); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, engineTime)
+	defer cancel()
+	_, err := e.ContainerCreate(ctx, x.b.config(*r), x.b.hostConfig(*r), nil, nil, x.b.names(x.id).container)
+	return settled(err)
+}
+
+// checkVolume refuses to go on with an empty workspace in place of one that was lost.
+func (x *box) checkVolume(ctx context.Context, e *engine) error {
+	name := x.b.names(x.id).workspace
+	_, err := e.VolumeInspect(ctx, name)
+	if missing(err) {
+		return sandbox.Errorf(sandbox.ClassCorrupt, opOpen,
+			"the files of this session are gone: somebody removed the volume %s; start a new session", name)
+	}
+	return err
+}
+
+// config describes the container's first process: an init and a sleep, as root without any right, which commands, being
+// another user's, cannot kill.
+func (b *Backend) config(r record) *container.Config {
+	second := 1
+	return &container.Config{
+		Image: r.Image, User: "0:0", WorkingDir: "/", Entrypoint: []string{"sleep"}, Cmd: []string{"infinity"},
+		Labels: b.labels(r), StopTimeout: &second, Healthcheck: &container.HealthConfig{Test: []string{"NONE"}},
+	}
+}
+
+func (b *Backend) hostConfig(r record) *container.HostConfig {
+	withInit, pids, n := true, b.opts.Pids, b.names(r.ID)
+	volume := func(name, target string) mount.Mount {
+		return mount.Mount{
+			Type: mount.TypeVolume, Source: name, Target: target,
+			VolumeOptions: &mount.VolumeOptions{NoCopy: true, Labels: b.labels(r)},
+		}
+	}
+	return &container.HostConfig{
+		Init: &withInit, NetworkMode: container.NetworkMode(b.opts.Network),
+		CapDrop: []string{"ALL"}, SecurityOpt: []string{"no-new-privileges"},
+		LogConfig: container.LogConfig{Type: "none"},
+		Mounts:    []mount.Mount{volume(n.workspace, root), volume(n.own, ownDir)},
+		Resources: container.Resources{
+			Memory: b.opts.Memory, MemorySwap: b.opts.Memory, NanoCPUs: int64(b.opts.CPUs * 1e9), PidsLimit: &pids,
+		},
+	}
+}
+
+// lacksProgram reports whether the container could not be started because the image has no such program.
+func lacksProgram(err error) bool {
+	return strings.Contains(err.Error(), "executable file not found") || strings.Contains(err.Error(), "no such file or directory")
+}
+
+// fill puts the helper, the user's home and, the first time, the copy of the folder into a container before it first
+// starts. The marks on the volume tell what was done: a copy cut short is thrown away, a workspace never.
+func (x *box) fill(ctx context.Context, e *engine, c container.InspectResponse, r *record) error {
+	ready, err := e.exists(ctx, c.ID, markReady)
+	if err != nil {
+		return err
+	}
+	begun, err := e.exists(ctx, c.ID, markBegun)
+	if err != nil {
+		return err
+	}
+	if begun && !ready {
+		return x.b.discard(ctx, e, x.id)
+	}
+	copies := !ready
+	if copies {
+		if copies, err = e.emptyWorkspace(ctx, c.ID); err != nil {
+			return err
+		}
+	}
+	passwd, home, err := e.accounts(ctx, c.ID, hostIdentity())
+	if err != nil {
+		return err
+	}
+	p := &packer{who: hostIdentity()}
+	err = e.put(ctx, c.ID, func(tw *tar.Writer) error {
+		p.tw = tw
+		return x.layOut(ctx, p, passwd, home, copies)
+	})
+	if err != nil {
+		return err
+	}
+	if text := p.report(); text != "" {
+		x.tell(text)
+	}
+	x.hasNow(c.ID)
+	r.Complete, r.Home = true, home
+	return x.b.writeRecord(*r)
+}
+
+// layOut writes what fill puts into the container, the marks first and last.
+func (x *box) layOut(ctx context.Context, p *packer, passwd []byte, home string, copies bool) error {
+	p.dir(ownDir, identity{}, 0o755)
+	p.dir(stateDir, p.who, 0o700)
+	if copies {
+		p.file(markBegun, 0o644, nil)
+	}
+	if err := x.program.lay(p); err != nil {
+		return err
+	}
+	if len(passwd) > 0 {
+		p.file("/etc/passwd", 0o644, passwd)
+		p.dir(home, p.who, 0o755)
+	}
+	if copies {
+		p.dir(root, p.who, 0o755)
+		if err := p.folder(ctx, x.folder); err != nil {
+			return err
+		}
+	}
+	p.file(markReady, 0o644, nil)
+	return p.err
+}
+
+// install makes sure that the helper of this program's version is in the container.
+func (x *box) install(ctx context.Context, e *engine, id string) error {
+	if x.has(id) {
+		return nil
+	}
+	there, err := e.exists(ctx, id, x.program.path())
+	if err == nil && !there {
+		err = e.put(ctx, id, func(tw *tar.Writer) error { return x.program.lay(&packer{tw: tw}) })
+	}
+	if err == nil {
+		x.hasNow(id)
+	}
+	return err
+}
+
+// exists reports whether there is something at that path of the container.
+func (e *engine) exists(ctx context.Context, id, name string) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, engineTime)
+	defer cancel()
+	_, err := e.ContainerStatPath(ctx, id, name)
+	if missing(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// emptyWorkspace reports whether nobody has put anything into the workspace yet.
+func (e *engine) emptyWorkspace(ctx context.Context, id string) (bool, error) {
+	stream, _, err := e.CopyFromContainer(ctx, id, root)
+	if err != nil {
+		return false, err
+	}
+	defer stream.Close()
+	for tr := tar.NewReader(stream); ; {
+		h, err := tr.Next()
+		if err == io.EOF {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		if strings.Contains(strings.Trim(path.Clean(h.Name), "/"), "/") {
+			return false, nil
+		}
+	}
+}
+
+// inspect looks at a container.
+func (e *engine) inspect(ctx context.Context, name string) (container.InspectResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, engineTime)
+	defer cancel()
+	c, err := e.ContainerInspect(ctx, name)
+	if err == nil && (c.ContainerJSONBase == nil || c.State == nil) {
+		return c, sandbox.Errorf(sandbox.ClassUnavailable, opOpen, "the Docker engine does not tell the container's state")
+	}
+	return c, err
+}

@@ -1,0 +1,358 @@
+// This file tests the life of a sandbox on a real engine: made once, found again, mended, paused and gone.
+
+package docker
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/volume"
+	"github.com/stretchr/testify/require"
+
+	"sandboxagent/internal/sandbox"
+	"sandboxagent/internal/sandbox/docker/testimage"
+)
+
+// patience is how long a condition may take that holds within a second on an idle machine.
+const patience = 90 * time.Second
+
+// helperBinary is built once: the test's own program may need libraries that the image does not have.
+var helperBinary = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "sandbox-helper-")
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(dir, helperName)
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", file, "sandboxagent/cmd/sandbox-helper")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the helper: %w: %s", err, out)
+	}
+	return file, nil
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if file, err := helperBinary(); err == nil {
+		_ = os.RemoveAll(filepath.Dir(file))
+	}
+	os.Exit(code)
+}
+
+// newBackend makes a backend with a host of its own; what it made is gone with the test.
+func newBackend(t *testing.T, change ...func(*Options)) *Backend {
+	t.Helper()
+	image := testimage.Need(t)
+	helper, err := helperBinary()
+	require.NoError(t, err)
+	o := Options{StateDir: t.TempDir(), HostID: "test-" + filepath.Base(t.TempDir()) + t.Name(), Image: image, HelperBinary: helper}
+	for _, f := range change {
+		f(&o)
+	}
+	b, err := New(o)
+	require.NoError(t, err)
+	t.Cleanup(func() { removeAll(t, b) })
+	return b
+}
+
+// again is a backend on the same state, as the next worker has it.
+func again(t *testing.T, b *Backend) *Backend {
+	t.Helper()
+	next, err := New(b.opts)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = next.Close() })
+	return next
+}
+
+func removeAll(t *testing.T, b *Backend) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	refs, err := b.List(ctx, "")
+	require.NoError(t, err)
+	for _, ref := range refs {
+		require.NoError(t, b.Destroy(ctx, ref))
+	}
+	refs, err = b.List(ctx, "")
+	require.NoError(t, err)
+	require.Empty(t, refs, "nothing of ours is left")
+	require.NoError(t, b.Close())
+}
+
+func open(t *testing.T, b *Backend, spec sandbox.Spec) sandbox.Sandbox {
+	t.Helper()
+	if spec.ID == "" {
+		spec.ID = "s"
+	}
+	s, err := b.Open(t.Context(), spec)
+	require.NoError(t, err)
+	return s
+}
+
+// run runs a script to its end and returns what it printed and its status.
+func run(t *testing.T, s sandbox.Sandbox, script string) (string, sandbox.Status) {
+	t.Helper()
+	id := fmt.Sprintf("c%d", time.Now().UnixNano())
+	require.NoError(t, s.Start(t.Context(), id, sandbox.Command{Script: script}))
+	st := await(t, s, id)
+	return output(t, s, id, sandbox.Stdout) + output(t, s, id, sandbox.Stderr), st
+}
+
+func succeed(t *testing.T, s sandbox.Sandbox, script string) string {
+	t.Helper()
+	out, st := run(t, s, script)
+	require.Equal(t, sandbox.StateExited, st.State)
+	require.Zero(t, st.ExitCode, out)
+	return strings.TrimSpace(out)
+}
+
+func await(t *testing.T, s sandbox.Sandbox, id string) sandbox.Status {
+	t.Helper()
+	var after sandbox.Offsets
+	for end := time.Now().Add(patience); time.Now().Before(end); {
+		st, err := s.Wait(t.Context(), id, after, time.Second)
+		require.NoError(t, err)
+		if st.State != sandbox.StateRunning {
+			return st
+		}
+		after = st.Total
+	}
+	require.FailNow(t, "the command does not end")
+	return sandbox.Status{}
+}
+
+func output(t *testing.T, s sandbox.Sandbox, id string, stream sandbox.Stream) string {
+	t.Helper()
+	chunk, err := s.Output(t.Context(), id, stream, 0, 1<<20)
+	require.NoError(t, err)
+	return string(chunk.Data)
+}
+
+func (b *Backend) containers(t *testing.T, id string) []container.Summary {
+	t.Helper()
+	e, err := b.engine()
+	require.NoError(t, err)
+	list, err := e.ContainerList(t.Context(), container.ListOptions{All: true, Filters: b.ours(id)})
+	require.NoError(t, err)
+	return list
+}
+
+func TestContainerIsHeldIn(t *testing.T) {
+	b := newBackend(t, func(o *Options) { o.Pids, o.Memory = 64, 256<<20 })
+	s := open(t, b, sandbox.Spec{Env: []string{"GREETING=hello"}})
+	who := hostIdentity()
+	require.Equal(t, fmt.Sprintf("%d %d", who.uid, who.gid), succeed(t, s, "echo $(id -u) $(id -g)"))
+	require.Equal(t, userName+" /workspace hello /home/"+userName, succeed(t, s, `echo $(whoami) $PWD $GREETING $HOME`))
+	require.Equal(t, "0000000000000000", succeed(t, s, "grep CapBnd /proc/self/status | cut -f2"))
+	require.Equal(t, "1", succeed(t, s, "grep NoNewPrivs /proc/self/status | cut -f2"))
+	require.Equal(t, "lo", succeed(t, s, "ls /sys/class/net"), "no network")
+	require.Equal(t, "/workspace", s.Ref().Workspace)
+
+	succeed(t, s, "touch file ~/file /tmp/file")
+	out, st := run(t, s, "touch /etc/file")
+	require.NotZero(t, st.ExitCode, out)
+	out, st = run(t, s, "touch "+binDir+"/x; ls "+stateDir+" > /dev/null && kill -9 1")
+	require.NotZero(t, st.ExitCode, out)
+	require.NoError(t, s.Start(t.Context(), "bomb", sandbox.Command{Argv: []string{"sh", "-c", "for i in $(seq 200); do sleep 600 & done"}}))
+	await(t, s, "bomb")
+	require.Contains(t, output(t, s, "bomb", sandbox.Stderr), "fork")
+	require.NoError(t, s.Kill(t.Context(), "bomb"), "what it left")
+	out, st = run(t, s, "python3 -c 'x = bytearray(512 << 20)'")
+	require.Equal(t, 137, st.ExitCode, out)
+	require.Equal(t, "still here", succeed(t, s, "echo still here"))
+}
+
+// A container whose every process of the agent is killed goes on, and so does the sandbox.
+func TestAgentKillsEverything(t *testing.T) {
+	b := newBackend(t)
+	s := open(t, b, sandbox.Spec{})
+	before := b.containers(t, "s")[0].ID
+	id := "suicide"
+	require.NoError(t, s.Start(t.Context(), id, sandbox.Command{Script: "kill -9 -1"}))
+	require.Equal(t, sandbox.StateLost, await(t, s, id).State)
+	require.Equal(t, "back", succeed(t, s, "echo back"))
+	require.Equal(t, before, b.containers(t, "s")[0].ID)
+}
+
+func TestOpenIsRepeatable(t *testing.T) {
+	b := newBackend(t)
+	other := again(t, b)
+	var wg sync.WaitGroup
+	for _, backend := range []*Backend{b, other, b, other} {
+		wg.Go(func() {
+			if _, err := backend.Open(t.Context(), sandbox.Spec{ID: "s", Owner: "o"}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	require.Len(t, b.containers(t, ""), 1)
+	refs, err := b.List(t.Context(), "o")
+	require.NoError(t, err)
+	require.Equal(t, []sandbox.Ref{{Kind: sandbox.KindDocker, ID: "s", HostID: b.opts.HostID, Epoch: 1, Workspace: root}}, refs)
+	refs, err = b.List(t.Context(), "somebody else")
+	require.NoError(t, err)
+	require.Empty(t, refs)
+	_, err = b.Open(t.Context(), sandbox.Spec{ID: "s", Workspace: t.TempDir()})
+	require.Equal(t, sandbox.ClassConflict, sandbox.ClassOf(err))
+}
+
+// An answer that got lost after the container was made leaves one that the next try takes.
+func TestLostCreateReply(t *testing.T) {
+	b := newBackend(t)
+	r, err := b.begin(t.Context(), sandbox.Spec{ID: "s"})
+	require.NoError(t, err)
+	r.Epoch = 1
+	e, err := b.engine()
+	require.NoError(t, err)
+	_, err = e.ContainerCreate(t.Context(), b.config(r), b.hostConfig(r), nil, nil, b.names("s").container)
+	require.NoError(t, err)
+	require.Equal(t, "ok", succeed(t, open(t, b, sandbox.Spec{}), "echo ok"))
+	require.Len(t, b.containers(t, ""), 1)
+}
+
+func TestForeignContainerInTheWay(t *testing.T) {
+	b := newBackend(t)
+	e, err := b.engine()
+	require.NoError(t, err)
+	made, err := e.ContainerCreate(t.Context(), &container.Config{Image: b.opts.Image, Cmd: []string{"true"}}, nil, nil, nil, b.names("s").container)
+	require.NoError(t, err)
+	defer func() { _ = e.ContainerRemove(context.Background(), made.ID, removal) }()
+	_, err = b.Open(t.Context(), sandbox.Spec{ID: "s"})
+	require.Equal(t, sandbox.ClassConflict, sandbox.ClassOf(err), "%v", err)
+}
+
+// What people and engines do to a container between two commands.
+func TestMending(t *testing.T) {
+	b := newBackend(t)
+	e, err := b.engine()
+	require.NoError(t, err)
+	name := b.names("s").container
+	s := open(t, b, sandbox.Spec{})
+	succeed(t, s, "echo kept > file; echo layer > ~/file")
+	second := 1
+	for _, c := range []struct {
+		note   string
+		strike func() error
+		layer  string
+	}{
+		{"paused", func() error { return e.ContainerPause(t.Context(), name) }, "layer"},
+		{"started again", func() error { return e.ContainerStop(t.Context(), name, container.StopOptions{Timeout: &second}) }, "layer"},
+		{"had stopped", func() error { return e.ContainerKill(t.Context(), name, "KILL") }, "layer"},
+		{"removed", func() error {
+			return e.ContainerRemove(t.Context(), name, removal)
+		}, ""},
+	} {
+		t.Run(c.note, func(t *testing.T) {
+			require.NoError(t, c.strike())
+			var notes []string
+			s := open(t, b, sandbox.Spec{Notify: func(text string) { notes = append(notes, text) }})
+			require.Equal(t, "kept", succeed(t, s, "cat file"))
+			require.Equal(t, c.layer, succeed(t, s, "cat ~/file 2> /dev/null || true"))
+			require.Contains(t, strings.Join(notes, " "), c.note)
+		})
+	}
+	require.EqualValues(t, 2, s.Ref().Epoch)
+}
+
+func TestCommandsOfAStoppedContainerAreLost(t *testing.T) {
+	b := newBackend(t)
+	s := open(t, b, sandbox.Spec{})
+	require.NoError(t, s.Start(t.Context(), "long", sandbox.Command{Script: "echo once >> count; echo begun; sleep 600"}))
+	require.Eventually(t, func() bool { return output(t, s, "long", sandbox.Stdout) == "begun\n" }, patience, 10*time.Millisecond)
+	e, err := b.engine()
+	require.NoError(t, err)
+	require.NoError(t, e.ContainerRemove(t.Context(), b.names("s").container, removal))
+	s = open(t, b, sandbox.Spec{})
+	require.NoError(t, s.Start(t.Context(), "long", sandbox.Command{Script: "echo once >> count"}))
+	require.Equal(t, sandbox.StateLost, await(t, s, "long").State)
+	require.Equal(t, "begun\n", output(t, s, "long", sandbox.Stdout), "its output is kept")
+	require.Equal(t, "once", succeed(t, s, "cat count"), "it is not run again")
+}
+
+func TestLostFilesAreNotTakenForAnEmptyWorkspace(t *testing.T) {
+	b := newBackend(t)
+	s := open(t, b, sandbox.Spec{})
+	succeed(t, s, "echo mine > file")
+	e, err := b.engine()
+	require.NoError(t, err)
+	require.NoError(t, b.discard(t.Context(), e, "s"))
+	_, err = b.Open(t.Context(), sandbox.Spec{ID: "s"})
+	require.Equal(t, sandbox.ClassCorrupt, sandbox.ClassOf(err), "%v", err)
+	require.NoError(t, b.Destroy(t.Context(), s.Ref()))
+	require.Empty(t, succeed(t, open(t, b, sandbox.Spec{}), "ls"), "a destroyed id begins anew")
+}
+
+// The next worker finds a running command at its output, and a destroyed sandbox nowhere.
+func TestNextWorker(t *testing.T) {
+	b := newBackend(t)
+	first := open(t, b, sandbox.Spec{})
+	require.NoError(t, first.Start(t.Context(), "long", sandbox.Command{Script: "echo once >> count; for i in 1 2 3; do echo $i; sleep 1; done"}))
+	require.Eventually(t, func() bool { return output(t, first, "long", sandbox.Stdout) != "" }, patience, 10*time.Millisecond)
+	require.NoError(t, b.Close())
+	next := again(t, b)
+	second := open(t, next, sandbox.Spec{})
+	require.NoError(t, second.Start(t.Context(), "long", sandbox.Command{Script: "echo twice >> count"}))
+	require.Zero(t, await(t, second, "long").ExitCode)
+	require.Equal(t, "1\n2\n3\n", output(t, second, "long", sandbox.Stdout))
+	require.Equal(t, "once", succeed(t, second, "cat count"))
+
+	old := open(t, b, sandbox.Spec{})
+	require.NoError(t, next.Destroy(t.Context(), second.Ref()))
+	require.NoError(t, next.Destroy(t.Context(), second.Ref()), "again")
+	for _, s := range []sandbox.Sandbox{old, second} {
+		require.Equal(t, sandbox.ClassNotFound, sandbox.ClassOf(s.Health(t.Context())), "%v", s.Health(t.Context()))
+	}
+	require.Empty(t, b.containers(t, ""))
+	_, err := os.Stat(b.stateDir("s"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+func TestStop(t *testing.T) {
+	b := newBackend(t)
+	s := open(t, b, sandbox.Spec{})
+	succeed(t, s, "mkdir -p ~/.local/bin && printf '#!/bin/sh\necho installed\n' > ~/.local/bin/tool && chmod +x ~/.local/bin/tool")
+	require.NoError(t, s.Start(t.Context(), "long", sandbox.Command{Script: "sleep 600"}))
+	require.NoError(t, b.Stop(t.Context(), s.Ref()))
+	require.NoError(t, b.Stop(t.Context(), s.Ref()), "again")
+	require.NoError(t, b.Stop(t.Context(), sandbox.Ref{ID: "never made"}))
+	require.Equal(t, container.StateExited, b.containers(t, "s")[0].State)
+	require.Equal(t, "installed", succeed(t, s, "tool"), "using it starts it")
+	require.NotEqual(t, sandbox.StateRunning, await(t, s, "long").State)
+}
+
+func TestHelperOfAnotherBuildIsReplaced(t *testing.T) {
+	b := newBackend(t)
+	s := open(t, b, sandbox.Spec{})
+	succeed(t, s, "echo kept > file")
+	text, err := os.ReadFile(b.opts.HelperBinary)
+	require.NoError(t, err)
+	newer := filepath.Join(t.TempDir(), helperName)
+	require.NoError(t, os.WriteFile(newer, append(text, "newer"...), 0o755))
+	o := b.opts
+	o.HelperBinary = newer
+	next, err := New(o)
+	require.NoError(t, err)
+	defer next.Close()
+	s = open(t, next, sandbox.Spec{})
+	require.Equal(t, "kept", succeed(t, s, "cat file"))
+	require.Equal(t, "2", succeed(t, s, "ls "+binDir+" | wc -l"))
+}
+
+func TestVolumesAreLabelled(t *testing.T) {
+	b := newBackend(t)
+	open(t, b, sandbox.Spec{Owner: "o"})
+	e, err := b.engine()
+	require.NoError(t, err)
+	volumes, err := e.VolumeList(t.Context(), volume.ListOptions{Filters: b.ours("s")})
+	require.NoError(t, err)
+	require.Len(t, volumes.Volumes, 2)
+}
