@@ -38,7 +38,7 @@ type Spec struct {
 	Env       []string // additional NAME=value pairs for every command; no secrets
 
 	// Notify is told, in one sentence each, what takes time or was mended until Open returns. May be nil.
-	Notify func(text string)
+	Notify func(text string) `json:"-"`
 }
 
 // Ref names an open sandbox so that another process can attach to it. It is small, serialisable and holds no secret.
