@@ -1,0 +1,373 @@
+// This file makes single steps. Each looks first, moves in one system call, and looks at what it moved: a change by
+// somebody else, however late, is put back.
+
+package worktree
+
+import (
+	"errors"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"sandboxagent/internal/checkpoint/tree"
+)
+
+const changedMeanwhile = "it was changed meanwhile"
+
+func (n *change) keep(s *Step, conflict bool, reason string) {
+	n.kept = append(n.kept, Kept{Path: s.Path, Reason: reason, Conflict: conflict})
+}
+
+// step makes one step, unless it is made or its path is not as expected.
+func (n *change) step(f *finder, i int) error {
+	s := &n.Steps[i]
+	dir, name, err := f.find(s.Path)
+	if gone(err) {
+		if s.After != nil {
+			n.keep(s, true, "its directory is gone")
+		}
+		return nil
+	}
+	if err != nil || n.made(dir, name, s) {
+		return err
+	}
+	if !matches(dir, name, s.Before) {
+		n.keep(s, true, changedMeanwhile)
+		return nil
+	}
+	staged := strconv.Itoa(i)
+	if s.Link != "" && !n.stageHardLink(s, staged) {
+		n.keep(s, true, "the file it is a link of was changed meanwhile")
+		return nil
+	}
+	if n.resumed && s.brings() && !matches(n.dir, staged, s.After) {
+		n.keep(s, true, changedMeanwhile)
+		return nil
+	}
+	return writable(dir, func() error { return n.act(s, dir, name, staged) })
+}
+
+// made tells whether a step was made before.
+func (n *change) made(dir int, name string, s *Step) bool {
+	if !matches(dir, name, s.After) {
+		return false
+	}
+	st, err := statAt(dir, name)
+	switch {
+	case s.After == nil:
+		return true
+	case err != nil:
+		return false
+	case s.Link != "":
+		other, err := n.statPath(s.Link)
+		return err == nil && other.ino == st.ino && other.device == st.device
+	case s.Before != nil && s.After.Kind == tree.File && s.detached():
+		return st.links == 1
+	}
+	return s.After.Kind != tree.Dir || s.Before == nil || s.Before.Kind != tree.Dir
+}
+
+// statPath looks at a path of the tree.
+func (n *change) statPath(path string) (st stat, err error) {
+	err = n.at(path, func(dir int, name string) error {
+		st, err = statAt(dir, name)
+		return err
+	})
+	return st, err
+}
+
+// at calls do with the directory of a path.
+func (n *change) at(path string, do func(dir int, name string) error) error {
+	f := n.finder()
+	defer f.close()
+	dir, name, err := f.find(path)
+	if err != nil {
+		return err
+	}
+	return do(dir, name)
+}
+
+// act changes what is at dir/name, which is as expected. What is to come is in the stage.
+func (n *change) act(s *Step, dir int, name, staged string) error {
+	before, after := s.Before, s.After
+	switch {
+	case after == nil && before.Kind == tree.Dir:
+		_, err := n.removeDir(s, dir, name)
+		return err
+	case after == nil:
+		_, err := n.takeAway(s, dir, name, staged)
+		return err
+	case before != nil && before.Kind == tree.Dir && after.Kind == tree.Dir:
+		return nil // its permissions come last
+	case before != nil && before.Kind == tree.Dir:
+		if ok, err := n.removeDir(s, dir, name); err != nil || !ok {
+			return err
+		}
+		return n.bring(s, dir, name, staged)
+	case after.Kind == tree.Dir:
+		if before != nil {
+			if ok, err := n.takeAway(s, dir, name, staged); err != nil || !ok {
+				return err
+			}
+		}
+		return n.makeDir(s, dir, name)
+	case before == nil:
+		return n.bring(s, dir, name, staged)
+	case !s.brings():
+		return n.chmodFile(s, dir, name)
+	}
+	return n.replace(s, dir, name, staged)
+}
+
+// undoAt remembers how a step is undone.
+func (n *change) undoAt(s *Step, do func(dir int, name string) error) {
+	n.undo = append(n.undo, func() error {
+		return n.at(s.Path, func(dir int, name string) error {
+			return writable(dir, func() error { return do(dir, name) })
+		})
+	})
+}
+
+func (n *change) removeDir(s *Step, dir int, name string) (bool, error) {
+	err := unix.Unlinkat(dir, name, unix.AT_REMOVEDIR)
+	if errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, syscall.EEXIST) || errors.Is(err, syscall.EBUSY) {
+		n.keep(s, false, "it holds what no checkpoint holds")
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	n.undoAt(s, func(dir int, name string) error {
+		if err := unix.Mkdirat(dir, name, 0o700); err != nil {
+			return err
+		}
+		return chmodAt(dir, name, uint32(s.Before.Mode))
+	})
+	return true, nil
+}
+
+func (n *change) makeDir(s *Step, dir int, name string) error {
+	err := unix.Mkdirat(dir, name, 0o700)
+	if errors.Is(err, syscall.EEXIST) {
+		n.keep(s, true, changedMeanwhile)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	n.undoAt(s, func(dir int, name string) error { return unix.Unlinkat(dir, name, unix.AT_REMOVEDIR) })
+	return nil
+}
+
+// takeAway moves a file or link into the stage.
+func (n *change) takeAway(s *Step, dir int, name, staged string) (bool, error) {
+	old := "old-" + staged
+	if err := moveNew(dir, name, n.dir, old); err != nil {
+		return false, err
+	}
+	if !matches(n.dir, old, s.Before) {
+		n.keep(s, true, changedMeanwhile)
+		return false, n.putBack(dir, name, old)
+	}
+	n.undoAt(s, func(dir int, name string) error { return n.putBack(dir, name, old) })
+	return true, nil
+}
+
+// putBack moves something back from the stage. When its name has been taken by then, it gets one beside it.
+func (n *change) putBack(dir int, name, old string) error {
+	err := moveNew(n.dir, old, dir, name)
+	if errors.Is(err, syscall.EEXIST) {
+		err = moveNew(n.dir, old, dir, name+"."+n.stage[len(stagePrefix):])
+	}
+	n.precious = n.precious || err != nil
+	return err
+}
+
+// bring moves what is staged to where nothing is.
+func (n *change) bring(s *Step, dir int, name, staged string) error {
+	err := moveNew(n.dir, staged, dir, name)
+	if errors.Is(err, syscall.EEXIST) {
+		n.keep(s, true, changedMeanwhile)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	n.undoAt(s, func(dir int, name string) error {
+		if !matches(dir, name, s.After) {
+			return nil // somebody's by now
+		}
+		return moveNew(dir, name, n.dir, staged)
+	})
+	return nil
+}
+
+// replace exchanges a file or link for what is staged.
+func (n *change) replace(s *Step, dir int, name, staged string) error {
+	if err := exchange(n.dir, staged, dir, name); err != nil {
+		return err
+	}
+	if !matches(n.dir, staged, s.Before) {
+		n.keep(s, true, changedMeanwhile)
+		err := exchange(n.dir, staged, dir, name)
+		n.precious = n.precious || err != nil
+		return err
+	}
+	n.undoAt(s, func(dir int, name string) error {
+		if !matches(dir, name, s.After) {
+			return nil // somebody's by now
+		}
+		err := exchange(n.dir, staged, dir, name)
+		n.precious = n.precious || err != nil
+		return err
+	})
+	return nil
+}
+
+// chmodFile changes nothing but permissions, and not those of a file that also lives outside.
+func (n *change) chmodFile(s *Step, dir int, name string) error {
+	st, err := statAt(dir, name)
+	if err != nil {
+		return err
+	}
+	if st.links > 1 && s.Before.Group == 0 {
+		n.keep(s, false, "it is also a file outside the workspace")
+		return nil
+	}
+	if err := chmodAt(dir, name, uint32(s.After.Mode)); err != nil {
+		return err
+	}
+	n.undoAt(s, func(dir int, name string) error { return chmodAt(dir, name, uint32(s.Before.Mode)) })
+	return nil
+}
+
+// setMode gives a directory its permissions when everything in it is done.
+func (n *change) setMode(f *finder, s *Step) error {
+	dir, name, err := f.find(s.Path)
+	if err != nil {
+		return nil //nolint:nilerr // told before
+	}
+	st, err := statAt(dir, name)
+	if err != nil || !st.dir() || st.perm == s.After.Mode {
+		return nil //nolint:nilerr // told before
+	}
+	if s.Before != nil && s.Before.Kind == tree.Dir && st.perm != s.Before.Mode {
+		n.keep(s, true, changedMeanwhile)
+		return nil
+	}
+	if err := chmodAt(dir, name, uint32(s.After.Mode)); err != nil {
+		return err
+	}
+	n.undoAt(s, func(dir int, name string) error { return chmodAt(dir, name, uint32(st.perm)) })
+	return nil
+}
+
+// stageHardLink makes the link that a step brings, of a file that is as it shall be.
+func (n *change) stageHardLink(s *Step, staged string) bool {
+	err := n.at(s.Link, func(dir int, name string) error {
+		if !matches(dir, name, s.After) {
+			return syscall.ESTALE
+		}
+		err := unix.Linkat(dir, name, n.dir, staged, 0)
+		if errors.Is(err, syscall.EEXIST) { // before a crash
+			return nil
+		}
+		return err
+	})
+	return err == nil
+}
+
+// matches tells whether what is at dir/name is what want says; nil: nothing is there. Directories match whatever their
+// permissions, which are nobody's content.
+func matches(dir int, name string, want *tree.Entry) bool {
+	st, err := statAt(dir, name)
+	if err != nil {
+		return want == nil && gone(err)
+	}
+	if want == nil {
+		return false
+	}
+	switch want.Kind {
+	case tree.Dir:
+		return st.dir()
+	case tree.Link:
+		target, err := readLink(dir, name)
+		return err == nil && st.link() && target == want.Target
+	case tree.File:
+		return st.regular() && st.size == want.Size && st.perm == want.Mode && holds(dir, name, want)
+	}
+	return false
+}
+
+// holds tells whether a regular file has the content of want.
+func holds(dir int, name string, want *tree.Entry) bool {
+	fd, err := openFile(dir, name)
+	if err != nil {
+		return false
+	}
+	defer closeFd(fd)
+	st, err := statFile(fd)
+	if err != nil || !st.regular() || st.size != want.Size {
+		return false
+	}
+	e, err := hashFile(fd, st.size)
+	return err == nil && e.Hash == want.Hash && e.Chunked == want.Chunked
+}
+
+// writable lets do change a directory of ours that is write-protected.
+func writable(dir int, do func() error) error {
+	err := do()
+	if !errors.Is(err, syscall.EACCES) {
+		return err
+	}
+	st, serr := statFile(dir)
+	if serr != nil || unix.Fchmod(dir, uint32(st.perm)|0o700) != nil {
+		return err
+	}
+	err = do()
+	if cerr := unix.Fchmod(dir, uint32(st.perm)); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// moveNew moves an entry to where nothing may be.
+func moveNew(fromDir int, from string, toDir int, to string) error {
+	err := renameNoReplace(fromDir, from, toDir, to)
+	if !unsupported(err) {
+		return err
+	}
+	if err = unix.Linkat(fromDir, from, toDir, to, 0); err == nil {
+		return unix.Unlinkat(fromDir, from, 0)
+	}
+	if errors.Is(err, syscall.EEXIST) || errors.Is(err, syscall.ENOENT) {
+		return err
+	}
+	if _, serr := statAt(toDir, to); serr == nil { // a directory, or a file system without links
+		return syscall.EEXIST
+	}
+	return unix.Renameat(fromDir, from, toDir, to)
+}
+
+// exchange swaps what is staged with an entry. Where the file system cannot do that in one step, a hard link keeps the
+// old content while the new one is renamed over it.
+func exchange(stage int, staged string, dir int, name string) error {
+	err := renameExchange(stage, staged, dir, name)
+	if !unsupported(err) {
+		return err
+	}
+	keep := staged + "~"
+	if err := unix.Linkat(dir, name, stage, keep, 0); err != nil {
+		return err
+	}
+	if err := unix.Renameat(stage, staged, dir, name); err != nil {
+		_ = unix.Unlinkat(stage, keep, 0)
+		return err
+	}
+	return unix.Renameat(stage, keep, stage, staged)
+}
+
+func unsupported(err error) bool {
+	return errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP)
+}
