@@ -32,6 +32,7 @@ type Config struct {
 	OpenAI       OpenAI
 	Temporal     Temporal
 	Worker       Worker
+	Docker       Docker
 	Log          Log
 }
 
@@ -52,6 +53,16 @@ type Temporal struct {
 // Worker says how the background worker of this host behaves.
 type Worker struct {
 	IdleTimeout time.Duration // a worker that nobody needs ends after this time; 0: never
+}
+
+// Docker says what containers are made of, and what they may take; it holds for new containers. Zero values mean the
+// backend's own defaults.
+type Docker struct {
+	Image   string
+	Network string  // none or bridge
+	Memory  int64   // bytes
+	CPUs    float64 // of the engine's
+	Pids    int64   // processes and threads
 }
 
 // Log says what is logged.
@@ -110,7 +121,8 @@ type setting struct {
 	expect string // what a value must be, for people
 	set    func(c *Config, text string) bool
 	check  func(c *Config) string // what the field must be, "" when it is
-	number bool                   // config.toml may also give a number of seconds
+	number bool                   // config.toml may also give a number
+	unit   string                 // of that number
 }
 
 var settings = []setting{
@@ -127,6 +139,14 @@ var settings = []setting{
 	textSetting("temporal.namespace", "", "the name of a namespace", func(c *Config) *string { return &c.Temporal.Namespace }, optional),
 	textSetting("temporal.profile", "", "the name of a Temporal profile", func(c *Config) *string { return &c.Temporal.Profile }, optional),
 	durationSetting("worker.idle_timeout", "SANDBOX_AGENT_WORKER_IDLE_TIMEOUT", 0, func(c *Config) *time.Duration { return &c.Worker.IdleTimeout }),
+	textSetting("docker.image", "SANDBOX_AGENT_DOCKER_IMAGE", "the name of an image", func(c *Config) *string { return &c.Docker.Image }, optional),
+	textSetting("docker.network", "SANDBOX_AGENT_DOCKER_NETWORK", "none or bridge",
+		func(c *Config) *string { return &c.Docker.Network }, oneOf("", "none", "bridge")),
+	numberSetting("docker.memory", "SANDBOX_AGENT_DOCKER_MEMORY", "a size such as \"512m\" or \"4g\"", parseSize,
+		func(c *Config) *int64 { return &c.Docker.Memory }),
+	numberSetting("docker.cpus", "SANDBOX_AGENT_DOCKER_CPUS", "a number of processors such as 1.5", parseFloat,
+		func(c *Config) *float64 { return &c.Docker.CPUs }),
+	numberSetting("docker.pids", "SANDBOX_AGENT_DOCKER_PIDS", "a number of processes", parseInt, func(c *Config) *int64 { return &c.Docker.Pids }),
 	{key: "log.level", env: "SANDBOX_AGENT_LOG", expect: "one of debug, info, warn, error", set: setLevel},
 }
 
@@ -149,7 +169,7 @@ func textSetting(key, env, expect string, field func(*Config) *string, valid fun
 func durationSetting(key, env string, least time.Duration, field func(*Config) *time.Duration) setting {
 	expect := fmt.Sprintf("a duration such as \"90s\" or \"10m\", at least %v", least)
 	return setting{
-		key: key, env: env, expect: expect, number: true,
+		key: key, env: env, expect: expect, number: true, unit: "s",
 		set: func(c *Config, text string) bool {
 			d, err := time.ParseDuration(text)
 			*field(c) = d
@@ -157,6 +177,24 @@ func durationSetting(key, env string, least time.Duration, field func(*Config) *
 		},
 		check: func(c *Config) string {
 			if *field(c) >= least {
+				return ""
+			}
+			return expect
+		},
+	}
+}
+
+// numberSetting is a setting that must be positive, or 0 for the default.
+func numberSetting[T int64 | float64](key, env, expect string, parse func(string) (T, error), field func(*Config) *T) setting {
+	return setting{
+		key: key, env: env, expect: expect, number: true,
+		set: func(c *Config, text string) bool {
+			n, err := parse(text)
+			*field(c) = n
+			return err == nil && n >= 0
+		},
+		check: func(c *Config) string {
+			if *field(c) >= 0 {
 				return ""
 			}
 			return expect

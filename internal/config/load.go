@@ -182,8 +182,8 @@ func (s setting) setValue(c *Config, value any) bool {
 	switch v := value.(type) {
 	case string:
 		return s.set(c, strings.TrimSpace(v))
-	case int64:
-		return s.number && s.set(c, fmt.Sprintf("%ds", v))
+	case int64, float64:
+		return s.number && s.set(c, fmt.Sprintf("%v%s", v, s.unit))
 	}
 	return false
 }

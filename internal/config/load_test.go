@@ -57,6 +57,13 @@ profile = "cloud"
 [worker]
 idle_timeout = 600
 
+[docker]
+image = "registry.example:5000/tools:1"
+network = "bridge"
+memory = "2g"
+cpus = 1.5
+pids = 300
+
 [log]
 level = "warn"
 `)
@@ -68,6 +75,7 @@ level = "warn"
 		OpenAI:   OpenAI{BaseURL: "http://127.0.0.1:1234/v1", API: "chat", IdleTimeout: 90 * time.Second},
 		Temporal: Temporal{Address: "example.org:7233", Namespace: "agents", Profile: "cloud"},
 		Worker:   Worker{IdleTimeout: 10 * time.Minute},
+		Docker:   Docker{Image: "registry.example:5000/tools:1", Network: "bridge", Memory: 2 << 30, CPUs: 1.5, Pids: 300},
 		Log:      Log{Level: slog.LevelWarn},
 	}
 	require.Equal(t, want, c)
@@ -187,4 +195,16 @@ func FuzzLoad(f *testing.F) {
 			require.NoError(t, c.Validate())
 		}
 	})
+}
+
+func TestSizes(t *testing.T) {
+	for text, want := range map[string]int64{"0": 0, "17": 17, "3k": 3 << 10, "512m": 512 << 20, "4G": 4 << 30, "1GB": 1 << 30} {
+		n, err := parseSize(text)
+		require.NoError(t, err, text)
+		require.Equal(t, want, n, text)
+	}
+	for _, text := range []string{"", "g", "b", "1.5g", "1t", "9999999999g", "four"} {
+		_, err := parseSize(text)
+		require.Error(t, err, text)
+	}
 }

@@ -176,10 +176,10 @@ func (a *Activities) backend(in agent.Sandbox) (sandbox.Backend, error) {
 	return b, nil
 }
 
-func (a *Activities) open(ctx context.Context, in agent.Sandbox) (sandbox.Sandbox, error) {
+func (a *Activities) open(ctx context.Context, in agent.Sandbox, notify func(string)) (sandbox.Sandbox, error) {
 	b, err := a.backend(in)
 	if err != nil {
 		return nil, err
 	}
-	return b.Open(ctx, sandbox.Spec{ID: in.SessionID, Owner: in.Owner, Workspace: workspace(in)})
+	return b.Open(ctx, sandbox.Spec{ID: in.SessionID, Owner: in.Owner, Workspace: workspace(in), Image: in.Backend.Image, Notify: notify})
 }

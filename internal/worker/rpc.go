@@ -5,6 +5,8 @@ package worker
 import (
 	"context"
 	"encoding/json"
+	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"sandboxagent/editors"
@@ -66,20 +68,27 @@ func (r *rpc) listBackends(ctx context.Context, _ json.RawMessage) (any, error) 
 
 // Availability tells of every kind of backend whether this worker can use it.
 func Availability(ctx context.Context, backends map[editors.BackendKind]sandbox.Backend) []editors.BackendInfo {
-	var out []editors.BackendInfo
-	for _, kind := range []editors.BackendKind{editors.Local, editors.Docker, editors.E2B, editors.Daytona} {
-		info := editors.BackendInfo{Kind: kind, Available: true}
-		switch b := backends[kind]; {
-		case b == nil:
-			info.Available, info.Reason, info.Remedy = false, "This version does not offer it.", "Use the local backend."
-		default:
-			if err := b.Available(ctx); err != nil {
-				info.Available, info.Reason = false, plain(err)
-			}
-		}
-		out = append(out, info)
+	kinds := []editors.BackendKind{editors.Local, editors.Docker, editors.E2B, editors.Daytona}
+	out := make([]editors.BackendInfo, len(kinds))
+	var asking sync.WaitGroup
+	for i, kind := range kinds {
+		asking.Go(func() { out[i] = available(ctx, kind, backends[kind]) })
 	}
+	asking.Wait()
 	return out
+}
+
+func available(ctx context.Context, kind editors.BackendKind, b sandbox.Backend) editors.BackendInfo {
+	info := editors.BackendInfo{Kind: kind}
+	if b == nil {
+		info.Reason, info.Remedy = "This version does not offer it.", "Use the local backend."
+		return info
+	}
+	err := b.Available(ctx)
+	if info.Available = err == nil; err != nil {
+		info.Reason, info.Remedy, _ = strings.Cut(plain(err), ": ") // messages name the remedy behind a colon
+	}
+	return info
 }
 
 func (r *rpc) readOutput(ctx context.Context, params json.RawMessage) (any, error) {

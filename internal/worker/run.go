@@ -23,6 +23,7 @@ import (
 	"sandboxagent/internal/feed"
 	"sandboxagent/internal/model"
 	"sandboxagent/internal/sandbox"
+	"sandboxagent/internal/sandbox/docker"
 	"sandboxagent/internal/sandbox/local"
 	"sandboxagent/internal/session"
 	"sandboxagent/internal/temporal"
@@ -241,15 +242,31 @@ func (p *process) activities(ctx context.Context) (*Activities, error) {
 	if err != nil {
 		return nil, err
 	}
-	backend, err := local.New(local.Options{StateDir: p.Paths.SandboxDir, HostID: p.hostID, Logger: p.Log})
+	backends, err := p.backends()
 	if err != nil {
-		return nil, fmt.Errorf("prepare the local backend: %w", err)
+		return nil, err
 	}
 	return &Activities{
 		Client: p.client, Converter: dc, Blobs: blobs, Live: p.hub, Models: p.models(), PlanDir: filepath.Join(p.Paths.StateDir, "plans"),
-		Backends:         map[editors.BackendKind]sandbox.Backend{editors.Local: backend},
+		Backends:         backends,
 		SearchAttributes: EnsureSearchAttributes(ctx, p.client, p.profile.Namespace),
 	}, nil
+}
+
+func (p *process) backends() (map[editors.BackendKind]sandbox.Backend, error) {
+	folders, err := local.New(local.Options{StateDir: p.Paths.SandboxDir, HostID: p.hostID, Logger: p.Log})
+	if err != nil {
+		return nil, fmt.Errorf("prepare the local backend: %w", err)
+	}
+	c := p.Config.Docker
+	containers, err := docker.New(docker.Options{
+		StateDir: filepath.Join(p.Paths.SandboxDir, "docker"), HostID: p.hostID, Logger: p.Log, Env: p.Env,
+		Image: c.Image, Network: c.Network, Memory: c.Memory, CPUs: c.CPUs, Pids: c.Pids,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("prepare the docker backend: %w", err)
+	}
+	return map[editors.BackendKind]sandbox.Backend{editors.Local: folders, editors.Docker: containers}, nil
 }
 
 func (p *process) models() *model.Registry {

@@ -33,7 +33,7 @@ func (a *Activities) RunTool(ctx context.Context, in agent.RunToolInput) (agent.
 	tctx, cancel := untilStop(ctx, tools.ErrDetach)
 	defer cancel()
 	for try := 1; ; try++ {
-		res, err := a.try(tctx, in, call, live.output)
+		res, err := a.try(tctx, in, call, live)
 		switch {
 		case err == nil:
 			return a.outcome(ctx, res)
@@ -64,12 +64,13 @@ func again(err error) bool {
 }
 
 // try opens the sandbox and runs the call in it, or, for a turn that was interrupted, ends what it has begun.
-func (a *Activities) try(ctx context.Context, in agent.RunToolInput, call tools.Call, output func(string, []byte)) (tools.Result, error) {
-	sb, err := a.open(ctx, in.Sandbox)
+func (a *Activities) try(ctx context.Context, in agent.RunToolInput, call tools.Call, live *liveOutput) (tools.Result, error) {
+	sb, err := a.open(ctx, in.Sandbox, live.note)
 	if err != nil {
 		return tools.Result{}, err
 	}
-	env := tools.Env{Sandbox: sb, Blobs: a.Blobs, Plans: a.plans(in.SessionID), OnOutput: output}
+	defer sb.Close()
+	env := tools.Env{Sandbox: sb, Blobs: a.Blobs, Plans: a.plans(in.SessionID), OnOutput: live.output}
 	if in.Stop {
 		return stop(ctx, env, call)
 	}
@@ -165,6 +166,9 @@ func (l *liveOutput) output(stream string, data []byte) {
 		l.last.Next(over)
 	}
 }
+
+// note shows what is done before the call can run. It is no part of the call's output, which the ended item has.
+func (l *liveOutput) note(text string) { l.output(string(sandbox.Stderr), []byte("["+text+"]\n")) }
 
 func (l *liveOutput) tail() any {
 	l.mu.Lock()

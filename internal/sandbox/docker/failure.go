@@ -35,7 +35,7 @@ func (e *engine) failed(op string, err error) error {
 	case strings.Contains(err.Error(), "no space left on device"):
 		return &sandbox.Error{Class: sandbox.ClassLimit, Op: op, Message: "the disk of the Docker engine is full: free some space, for instance with docker system prune", Err: err}
 	}
-	return &sandbox.Error{Class: class(err), Op: op, Message: "the Docker engine says: " + brief(err), Err: err}
+	return &sandbox.Error{Class: class(err), Op: op, Message: "the Docker engine refused (" + brief(err) + ")", Err: err}
 }
 
 func class(err error) sandbox.Class {
