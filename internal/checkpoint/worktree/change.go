@@ -73,22 +73,19 @@ type Piece struct {
 
 // Kept is a path that the change left as it was.
 type Kept struct {
-	Path     string `json:"path"`
-	Reason   string `json:"reason"`
-	Conflict bool   `json:"conflict,omitempty"` // it is not what the change expected
+	Path     string
+	Reason   string
+	Conflict bool // it is not what the change expected
 }
 
 // Outcome tells what a change did not change.
-type Outcome struct {
-	Kept []Kept `json:"kept,omitempty"`
-}
+type Outcome struct{ Kept []Kept }
 
 // Begun is the answer to Begin.
 type Begun struct {
-	Outcome *Outcome `json:"outcome,omitempty"` // the change was made before; there is nothing to do
+	Outcome *Outcome // the change was made before; there is nothing to do
 	// Names that differ only in case, or only in how Unicode writes them, are the same here.
-	FoldsCase bool `json:"foldsCase,omitempty"`
-	FoldsForm bool `json:"foldsForm,omitempty"`
+	FoldsCase, FoldsForm bool
 }
 
 // Sort orders steps as they must be made: removals from the leaves up, then everything else from the root down.

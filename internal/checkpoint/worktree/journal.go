@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sandboxagent/internal/checkpoint/tree"
+	"sandboxagent/internal/helper/wire"
 	"sandboxagent/internal/sandbox"
 )
 
@@ -32,10 +33,31 @@ const (
 
 // record is the state of the latest change.
 type record struct {
-	ID      string   `json:"id"`
-	Phase   string   `json:"phase"`
-	Stage   string   `json:"stage"`
-	Outcome *Outcome `json:"outcome,omitempty"`
+	ID      string        `json:"id"`
+	Phase   string        `json:"phase"`
+	Stage   string        `json:"stage"`
+	Outcome *wire.Outcome `json:"outcome,omitempty"`
+}
+
+// ToWire writes an outcome as JSON can carry it, whatever bytes names are.
+func ToWire(o Outcome) *wire.Outcome {
+	w := &wire.Outcome{Kept: make([]wire.Kept, len(o.Kept))}
+	for i, k := range o.Kept {
+		w.Kept[i] = wire.Kept{Path: wire.Text(k.Path), Reason: k.Reason, Conflict: k.Conflict}
+	}
+	return w
+}
+
+// FromWire is the inverse of ToWire; nil is an outcome without anything kept.
+func FromWire(w *wire.Outcome) Outcome {
+	var o Outcome
+	if w == nil {
+		return o
+	}
+	for _, k := range w.Kept {
+		o.Kept = append(o.Kept, Kept{Path: string(k.Path), Reason: k.Reason, Conflict: k.Conflict})
+	}
+	return o
 }
 
 func nonce() string {
@@ -45,7 +67,11 @@ func nonce() string {
 }
 
 func (n *change) record(phase string, o *Outcome) error {
-	b, err := json.Marshal(record{ID: n.ID, Phase: phase, Stage: n.stage, Outcome: o})
+	r := record{ID: n.ID, Phase: phase, Stage: n.stage}
+	if o != nil {
+		r.Outcome = ToWire(*o)
+	}
+	b, err := json.Marshal(r)
 	if err != nil {
 		return fmt.Errorf("encode the record of a change: %w", err)
 	}
@@ -187,7 +213,8 @@ func (t *Tree) settle(id string) (*Outcome, error) {
 	if r.Phase == phaseDone {
 		t.sweep(r.Stage)
 		if r.ID == id {
-			return r.Outcome, nil
+			o := FromWire(r.Outcome)
+			return &o, nil
 		}
 		return nil, nil
 	}

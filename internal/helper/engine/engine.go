@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"sandboxagent/internal/checkpoint/worktree"
 	"sandboxagent/internal/sandbox"
 )
 
@@ -23,8 +24,9 @@ import (
 const SupervisorVerb = "supervise"
 
 const (
-	defaultQuota = 2 << 30 // bytes of output kept of ended commands
-	maxEnded     = 200     // ended commands kept in memory; the others are read from disk
+	treeDir      = "checkpoint" // what checkpoints need to remember, in the state directory
+	defaultQuota = 2 << 30      // bytes of output kept of ended commands
+	maxEnded     = 200          // ended commands kept in memory; the others are read from disk
 	killTime     = 3 * time.Second
 	shutdownTime = 10 * time.Second
 )
@@ -50,6 +52,8 @@ type Engine struct {
 	quota                 *quota
 	applying              sync.Mutex
 	fault                 func(step string) error // tests: called before every step of Apply
+	tree                  *worktree.Tree
+	scans                 scans
 
 	mu       sync.Mutex
 	commands map[string]*command
@@ -97,6 +101,10 @@ func New(o Options) (*Engine, error) {
 	if err := e.recoverApply(); err != nil {
 		return nil, err
 	}
+	e.tree = worktree.New(worktree.Options{Root: root, State: filepath.Join(o.State, treeDir)})
+	if err := e.tree.Recover(context.Background()); err != nil {
+		e.log.Error("settle a restore cut short", "error", err) // the next restore tries again
+	}
 	e.pool = newPool([]string{program, SupervisorVerb}, o)
 	return e, nil
 }
@@ -132,6 +140,7 @@ func (e *Engine) Close() error {
 	e.mu.Lock()
 	e.closed = true
 	e.mu.Unlock()
+	e.endScans()
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTime)
 	defer cancel()
 	var wg sync.WaitGroup

@@ -32,6 +32,14 @@ var handlers = map[string]handler{
 	wire.OpList:     with(handleList),
 	wire.OpSearch:   with(handleSearch),
 	wire.OpApply:    with(handleApply),
+
+	wire.OpScan:         with(handleScan),
+	wire.OpScanNext:     with(handleScanNext),
+	wire.OpScanEnd:      with(handleScanEnd),
+	wire.OpChange:       with(handleChange),
+	wire.OpChangePut:    with(handleChangePut),
+	wire.OpChangeCommit: with(handleChangeCommit),
+	wire.OpChangeAbort:  with(handleChangeAbort),
 }
 
 // with decodes the arguments of a handler.
