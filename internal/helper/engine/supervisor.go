@@ -46,8 +46,8 @@ type supervisor struct {
 func Supervise() int {
 	debug.SetGCPercent(400)
 	syscall.CloseOnExec(controlFD)
-	// also undoes that a parent, such as nohup, ignored them, which commands would inherit
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM)
+	// also undoes that a parent, such as nohup or a shell, ignored them, which commands would inherit
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU)
 	becomeSubreaper()
 	closeToOthers()
 	ctl, err := newControl(os.NewFile(controlFD, "control"))

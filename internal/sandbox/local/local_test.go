@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,6 +19,7 @@ import (
 
 	"sandboxagent/internal/helper"
 	"sandboxagent/internal/sandbox"
+	"sandboxagent/internal/sandbox/sandboxtest"
 )
 
 // clientVerb makes the test binary open a sandbox, start a command and wait to be killed.
@@ -27,6 +29,9 @@ func TestMain(m *testing.M) {
 	if helper.Invoked(os.Args) {
 		os.Exit(helper.Main(os.Args[1:]))
 	}
+	sandboxtest.Worker(func(state string) (sandbox.Backend, error) {
+		return New(Options{StateDir: state, HelperBinary: selfPath(), HostID: "host"})
+	})
 	if len(os.Args) > 1 && os.Args[1] == clientVerb {
 		doomedClient(os.Args[2], os.Args[3], os.Args[4])
 	}
@@ -174,16 +179,33 @@ func processes(text string) []int {
 	return out
 }
 
-// helperOf returns the process id of the one helper of sandbox s1. A process just forked looks like its parent until
-// it executes its own program, so more than one may be seen for a moment.
-func helperOf(t testing.TB, b *Backend) int {
+// helperOf returns the process id of the one helper of a sandbox: the innermost process that was told its state directory.
+// A process just forked looks like its parent until it executes its own program, so more may be seen for a moment.
+func helperOf(t testing.TB, b *Backend, id string) int {
 	t.Helper()
 	var pids []int
 	eventually(t, func() bool {
-		pids = processes(b.stateDir("s1"))
+		all := processes(b.stateDir(id))
+		pids = slices.DeleteFunc(slices.Clone(all), func(pid int) bool {
+			return slices.ContainsFunc(all, func(other int) bool { return parent(other) == pid })
+		})
 		return len(pids) == 1
 	})
 	return pids[0]
+}
+
+// parent returns the parent of a process, 0 if it is gone.
+func parent(pid int) int {
+	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if err != nil || len(fields) < 2 {
+		return 0
+	}
+	ppid, err := strconv.Atoi(fields[1])
+	if err != nil {
+		return 0
+	}
+	return ppid
 }
 
 // marker returns a number of seconds that identifies the sleeps of one test.

@@ -59,7 +59,7 @@ func TestMuchOutputIsBounded(t *testing.T) {
 		return nil
 	}))
 	require.Less(t, disk, int64(2*limit))
-	require.Less(t, residentBytes(t, helperOf(t, b)), int64(64<<20))
+	require.Less(t, residentBytes(t, helperOf(t, b, "s1")), int64(64<<20))
 }
 
 // residentBytes returns the memory of a process.

@@ -44,7 +44,7 @@ func TestSameIDRunsOnce(t *testing.T) {
 	require.NoError(t, sb.Start(t.Context(), "c", sandbox.Command{Script: "echo another >> count"}))
 	require.Equal(t, first, await(t, sb, "c"))
 	require.Equal(t, "run\n", content(t, filepath.Join(ws, "count")))
-	helperOf(t, b)
+	helperOf(t, b, "s1")
 }
 
 func TestClientDies(t *testing.T) {
@@ -73,7 +73,7 @@ func TestClientDies(t *testing.T) {
 
 func killHelper(t *testing.T, b *Backend) {
 	t.Helper()
-	require.NoError(t, syscall.Kill(helperOf(t, b), syscall.SIGKILL))
+	require.NoError(t, syscall.Kill(helperOf(t, b, "s1"), syscall.SIGKILL))
 }
 
 func TestHelperDies(t *testing.T) {
@@ -144,7 +144,7 @@ func TestOpenIsExclusive(t *testing.T) {
 	}
 	wg.Wait()
 	sb := open(t, b, "s1", ws)
-	helperOf(t, b)
+	helperOf(t, b, "s1")
 	require.Equal(t, sandbox.Ref{Kind: sandbox.KindLocal, ID: "s1", HostID: "host", Workspace: ws}, sb.Ref())
 	_, err := b.Open(t.Context(), sandbox.Spec{ID: "s1", Workspace: t.TempDir()})
 	require.Equal(t, sandbox.ClassConflict, class(err))
@@ -190,7 +190,7 @@ func TestLongStateDir(t *testing.T) {
 	again, err := b.Open(t.Context(), sandbox.Spec{ID: "s1", Workspace: sb.Ref().Workspace})
 	require.NoError(t, err)
 	require.NoError(t, again.Close())
-	helperOf(t, b)
+	helperOf(t, b, "s1")
 }
 
 func TestIdleHelperLeaves(t *testing.T) {
@@ -199,7 +199,7 @@ func TestIdleHelperLeaves(t *testing.T) {
 	sb := open(t, b, "s1", ws)
 	_, _ = script(t, sb, "bg", "sleep "+mark+" & echo")
 	require.NoError(t, sb.Close())
-	helperOf(t, b)
+	helperOf(t, b, "s1")
 	again, err := b.Open(t.Context(), sandbox.Spec{ID: "s1", Workspace: ws})
 	require.NoError(t, err)
 	require.Len(t, processes("sleep\x00"+mark), 1, "background processes keep the helper")
@@ -218,16 +218,16 @@ func TestOtherBuildMakesRoom(t *testing.T) {
 	newer, err := New(Options{StateDir: b.opts.StateDir, HelperBinary: otherBuild(t)})
 	require.NoError(t, err)
 	require.NoError(t, sb.Start(t.Context(), "busy", sandbox.Command{Script: "sleep 60"}))
-	before := helperOf(t, b)
+	before := helperOf(t, b, "s1")
 	same, err := newer.Open(t.Context(), sandbox.Spec{ID: "s1", Workspace: ws})
 	require.NoError(t, err)
-	require.Equal(t, before, helperOf(t, b), "a busy helper is used as it is")
+	require.Equal(t, before, helperOf(t, b, "s1"), "a busy helper is used as it is")
 	require.NoError(t, same.Close())
 	require.NoError(t, sb.Kill(t.Context(), "busy"))
 	next, err := newer.Open(t.Context(), sandbox.Spec{ID: "s1", Workspace: ws})
 	require.NoError(t, err)
 	defer next.Close()
-	require.NotEqual(t, before, helperOf(t, b))
+	require.NotEqual(t, before, helperOf(t, b, "s1"))
 	require.True(t, await(t, next, "busy").Killed)
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -193,3 +194,5 @@ func (e *env) destroy(ref sandbox.Ref) {
 		e.Gone(e.T, ref)
 	}
 }
+
+func itoa(n int) string { return strconv.Itoa(n) }

@@ -45,6 +45,8 @@ type Target struct {
 	Config string
 	// KillHelper kills what supervises the commands of the sandbox, at once and without warning.
 	KillHelper func(t *testing.T, ref sandbox.Ref)
+	// Processes counts the processes with text in their command line, looking from outside the sandboxes.
+	Processes func(t *testing.T, text string) int
 	// Usage measures what the sandbox takes beside its commands.
 	Usage func(t *testing.T, ref sandbox.Ref) Usage
 	// Gone fails the test unless nothing is left of a sandbox that was destroyed.
@@ -61,6 +63,9 @@ type Usage struct {
 
 // Run runs every case.
 func Run(t *testing.T, s Suite) {
+	for _, c := range bulkCases { // first, because they look at how much memory this process uses
+		t.Run("bulk/"+c.name, func(t *testing.T) { runAlone(t, s, c) })
+	}
 	for _, g := range shared {
 		t.Run(g.name, func(t *testing.T) {
 			t.Parallel()
@@ -69,8 +74,12 @@ func Run(t *testing.T, s Suite) {
 	}
 	for _, g := range alone {
 		t.Run(g.name, func(t *testing.T) {
+			t.Parallel()
 			for _, c := range g.cases {
-				t.Run(c.name, func(t *testing.T) { runAlone(t, s, c) })
+				t.Run(c.name, func(t *testing.T) {
+					t.Parallel()
+					runAlone(t, s, c)
+				})
 			}
 		})
 	}
@@ -79,10 +88,21 @@ func Run(t *testing.T, s Suite) {
 // shared are the cases that share a sandbox, each in a directory of its own and beside the others.
 var shared = []group{
 	{"exec", execCases},
+	{"output", outputCases},
+	{"input", inputCases},
+	{"terminal", terminals()},
+	{"kill", killCases},
+	{"paths", pathCases},
+	{"files", fileCases},
+	{"apply", applyCases},
 }
 
 // alone are the cases that get a sandbox of their own.
-var alone = []group{}
+var alone = []group{
+	{"lifecycle", lifecycleCases},
+	{"once", onceCases},
+	{"faults", faultCases},
+}
 
 type group struct {
 	name  string
