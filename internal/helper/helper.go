@@ -90,6 +90,8 @@ func run(args []string) error {
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	state := flags.String("state", "", "`directory` of the sandbox's state")
 	root := flags.String("root", "", "the workspace `directory`")
+	alias := flags.String("known-as", "", "another `path` by which the workspace is called")
+	flags.String("of", "", "the state `directory` as it is called outside, for those who look at processes")
 	idle := flags.Duration("idle", daemon.DefaultIdle, "leave after that long without connection and command")
 	jail := flags.String(jailFlag, "", "what commands may do, as JSON; default anything")
 	if err := flags.Parse(args[1:]); err != nil {
@@ -97,7 +99,7 @@ func run(args []string) error {
 	}
 	switch args[0] {
 	case verbServe:
-		return serve(*state, *root, *jail, *idle)
+		return serve(daemon.Options{State: *state, Root: *root, Alias: *alias, Idle: *idle}, *jail)
 	case verbStdio:
 		return stdio(*state, *root, *idle)
 	case verbBuild:
@@ -111,12 +113,12 @@ func run(args []string) error {
 	return fmt.Errorf("unknown verb %q", args[0])
 }
 
-func serve(state, root, jail string, idle time.Duration) error {
+func serve(o daemon.Options, jail string) error {
 	build, err := Build(self())
 	if err != nil {
 		return err
 	}
-	o := daemon.Options{State: state, Root: root, Idle: idle, Ready: oneLine{}, Log: os.Stderr, Build: build}
+	o.Ready, o.Log, o.Build = oneLine{}, os.Stderr, build
 	if jail != "" {
 		if err := confined(&o, jail); err != nil {
 			return err

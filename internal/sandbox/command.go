@@ -21,6 +21,7 @@ type Command struct {
 	Dir       string        `json:"dir,omitempty"`       // relative to the workspace; default its root
 	Env       []string      `json:"env,omitempty"`       // additional NAME=value pairs; of one name the last counts
 	Stdin     bool          `json:"stdin,omitempty"`     // takes Input; otherwise standard input is empty
+	Network   bool          `json:"network,omitempty"`   // may use the network also where commands have none; somebody allowed it
 	TTY       bool          `json:"tty,omitempty"`       // runs on a terminal of its own and takes Input; TERM is set
 	Rows      uint16        `json:"rows,omitempty"`      // of the terminal; default 24 by 80
 	Cols      uint16        `json:"cols,omitempty"`      //

@@ -35,6 +35,7 @@ const (
 type Options struct {
 	State string        // directory of the sandbox's state; must exist
 	Root  string        // the workspace
+	Alias string        // see engine.Options
 	Idle  time.Duration // default DefaultIdle
 	Ready io.Writer     // gets a line when connections are taken
 	Log   io.Writer
@@ -65,7 +66,7 @@ func Serve(ctx context.Context, o Options) error {
 	}
 	defer lock.Close()
 	log := slog.New(slog.NewTextHandler(&boundedWriter{w: o.Log, left: maxLog}, nil))
-	e, err := engine.New(engine.Options{State: o.State, Root: o.Root, Logger: log, Alone: true, Start: o.Start, Processes: o.Processes})
+	e, err := engine.New(engine.Options{State: o.State, Root: o.Root, Alias: o.Alias, Logger: log, Alone: true, Start: o.Start, Processes: o.Processes})
 	if err != nil {
 		return fmt.Errorf("open sandbox: %w", err)
 	}
@@ -206,12 +207,22 @@ func (d *daemon) watch(ctx context.Context) {
 		if d.idle() && d.engine.Retire() {
 			return
 		}
-		if _, err := os.Stat(d.State); errors.Is(err, os.ErrNotExist) {
+		if removed(d.State) {
 			d.log.Warn("the state directory is gone")
 			return
 		}
 		d.mend()
 	}
+}
+
+// removed reports whether a directory is gone: also one that is mounted here and was removed elsewhere.
+func removed(dir string) bool {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return errors.Is(err, os.ErrNotExist)
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && st.Nlink == 0
 }
 
 func (d *daemon) idle() bool {

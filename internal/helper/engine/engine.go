@@ -35,6 +35,7 @@ const (
 type Options struct {
 	State  string                // directory of the ledger; private to this sandbox; made if missing
 	Root   string                // absolute path of the workspace
+	Alias  string                // another path by which requests may call the workspace, also where it does not lead there
 	Logger *slog.Logger          // default: none
 	Alone  bool                  // this process has no other children: it may kill what a dead supervisor leaves behind
 	Quota  int64                 // bytes of output kept of ended commands; default 2 GiB
@@ -46,6 +47,7 @@ type Options struct {
 // Engine does the work of one sandbox. At most one engine may use a state directory at a time.
 type Engine struct {
 	state, root, realRoot string
+	alias                 string
 	log                   *slog.Logger
 	pool                  *pool
 	mark                  string // NAME=value that every command of this sandbox has in its environment
@@ -84,6 +86,7 @@ func New(o Options) (*Engine, error) {
 		state:    o.State,
 		root:     root,
 		realRoot: realPath(root),
+		alias:    o.Alias,
 		log:      o.Logger,
 		mark:     markName + "=" + hashID(o.State),
 		quota:    &quota{max: o.Quota},

@@ -35,7 +35,10 @@ func (e *Engine) rel(op, name string) (string, error) {
 }
 
 func (e *Engine) inside(abs string) (string, bool) {
-	for _, root := range []string{e.root, e.realRoot} {
+	for _, root := range []string{e.root, e.realRoot, e.alias} {
+		if root == "" {
+			continue
+		}
 		if abs == root {
 			return ".", true
 		}

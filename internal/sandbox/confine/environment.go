@@ -14,7 +14,7 @@ import (
 
 // ours are variables that point to where only the user may write; without them tools use the home directory they get.
 var ours = []string{
-	"HOME", "TMPDIR", "GOPATH", "GOBIN", "GOCACHE", "GOMODCACHE", "GOPROXY", "GOFLAGS", "CARGO_HOME", "GRADLE_USER_HOME", "UV_CACHE_DIR",
+	"HOME", "TMPDIR", "GOPATH", "GOBIN", "GOCACHE", "GOMODCACHE", "GOPROXY", "CARGO_HOME", "GRADLE_USER_HOME", "UV_CACHE_DIR",
 	"COREPACK_HOME", "DENO_DIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "XDG_SESSION_ID",
 }
 
@@ -37,7 +37,6 @@ func (p Policy) Environment(h Host) []string {
 
 // goEnvironment lets go take modules from the user's cache, which is read-only here, before it asks the network.
 func goEnvironment(h Host) []string {
-	flags := strings.TrimSpace(lookup(h.Env, "GOFLAGS") + " -modcacherw") // else the session's cache could not be removed
 	config := lookup(h.Env, "GOENV")
 	if config == "" {
 		config = filepath.Join(h.Home, ".config", "go", "env")
@@ -49,7 +48,7 @@ func goEnvironment(h Host) []string {
 	if proxy == "" {
 		proxy = defaultProxy
 	}
-	env := append([]string{"GOFLAGS=" + flags}, ifThere("GOENV", config)...)
+	env := ifThere("GOENV", config)
 	cache := filepath.Join(moduleCache(h), "cache", "download")
 	if _, err := os.Stat(cache); err == nil && proxy != "off" {
 		proxy = (&url.URL{Scheme: "file", Path: cache}).String() + "," + proxy

@@ -16,12 +16,12 @@ const remedy = "sandbox-exec must be at " + sandboxExec + ", where macOS has it"
 func Methods() []Method { return []Method{Seatbelt} }
 
 // Command returns the process that becomes a helper with the arguments that args returns; its commands are confined.
-func Command(p Policy, h Host, args func(state string) []string) (*exec.Cmd, error) {
+func Command(p Policy, h Host, args func(state, root string) []string) (*exec.Cmd, error) {
 	p, err := p.resolved()
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(p.Program, append(args(p.State), JailFlag, p.jail(h).Encode())...)
+	cmd := exec.Command(p.Program, append(args(p.State, p.insideRoot()), JailFlag, p.jail(h).Encode())...)
 	cmd.Dir = "/"
 	return cmd, nil
 }

@@ -28,15 +28,15 @@ func Methods() []Method {
 	return []Method{Bubblewrap, Namespaces, Landlock}
 }
 
-// Command returns the process that becomes a helper, confined by the policy. args returns its arguments, given the path by
-// which it will find its state; those that name its jail are added. Its environment is left to the caller.
-func Command(p Policy, h Host, args func(state string) []string) (*exec.Cmd, error) {
+// Command returns the process that becomes a helper, confined by the policy. args returns its arguments, given the paths by
+// which it will find its state and the workspace; those that name its jail are added. Its environment is left to the caller.
+func Command(p Policy, h Host, args func(state, root string) []string) (*exec.Cmd, error) {
 	p, err := p.resolved()
 	if err != nil {
 		return nil, err
 	}
 	state, _, _ := p.inside()
-	argv := append(append([]string{p.Program}, args(state)...), JailFlag, p.jail(h).Encode())
+	argv := append(append([]string{p.Program}, args(state, p.insideRoot())...), JailFlag, p.jail(h).Encode())
 	if !p.Method.Strong() {
 		cmd := exec.Command(p.Program, argv[1:]...)
 		cmd.Dir = "/"

@@ -17,7 +17,7 @@ var errSystem = errors.New("not possible on this system")
 func Methods() []Method { return nil }
 
 // Command fails.
-func Command(Policy, Host, func(string) []string) (*exec.Cmd, error) { return nil, errSystem }
+func Command(Policy, Host, func(string, string) []string) (*exec.Cmd, error) { return nil, errSystem }
 
 // Starter fails.
 func (j Jail) Starter() (func(*exec.Cmd) error, error) { return nil, errSystem }

@@ -36,6 +36,8 @@ type Policy struct {
 	Session   string // state directory of the sandbox
 	State     string // state directory of this helper: Session, or its NetworkDir
 	Program   string // the helper
+
+	root string // Workspace as it was given
 }
 
 // NetworkDir is the state directory of the helper whose commands have the network.
@@ -56,6 +58,17 @@ func (p Policy) inside() (state, home, temp string) {
 	return p.State, p.Home(), p.Temp()
 }
 
+// insideRoot returns the path by which the helper knows the workspace: the user's own, unless that leads over what a file
+// tree of its own replaces.
+func (p Policy) insideRoot() string {
+	for _, dir := range []string{"/tmp", "/var/tmp", "/dev", "/run", "/var/run"} {
+		if p.Method.Strong() && within(dir, p.root) {
+			return p.Workspace
+		}
+	}
+	return p.root
+}
+
 // runDir is where services have their sockets; it is covered.
 func runDir() string {
 	if dirs := existing([]string{"/run", "/var/run"}); len(dirs) > 0 {
@@ -66,6 +79,7 @@ func runDir() string {
 
 // resolved returns the policy with the links of its paths followed.
 func (p Policy) resolved() (Policy, error) {
+	p.root = filepath.Clean(p.Workspace)
 	for _, path := range []*string{&p.Workspace, &p.Session, &p.State, &p.Program} {
 		real, err := filepath.EvalSymlinks(*path)
 		if err != nil {

@@ -79,7 +79,7 @@ func try(ctx context.Context, w Wanted, method Method, h Host) error {
 		}
 	}
 	h.Private = append(slices.Clone(h.Private), w.Scratch)
-	cmd, err := Command(p, h, func(string) []string { return []string{CheckVerb} })
+	cmd, err := Command(p, h, func(string, string) []string { return []string{CheckVerb} })
 	if err != nil {
 		return err
 	}

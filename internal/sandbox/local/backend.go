@@ -1,7 +1,7 @@
 // Package local makes sandboxes of the folders of this host, in place: commands and edits work on the user's own files.
 // The work is done by one helper process per sandbox, which outlives the worker.
 //
-// This file is the backend. Commands are not confined yet; launcher is where that comes in.
+// This file is the backend.
 package local
 
 import (
@@ -23,6 +23,7 @@ import (
 	"sandboxagent/internal/helper/client"
 	"sandboxagent/internal/helper/daemon"
 	"sandboxagent/internal/sandbox"
+	"sandboxagent/internal/sandbox/confine"
 )
 
 const (
@@ -44,15 +45,23 @@ type Options struct {
 	Logger *slog.Logger
 	// Idle is how long a helper stays unused; default daemon.DefaultIdle.
 	Idle time.Duration
+	// Confinement is what commands are kept to; default confine.DefaultLevel. Where it cannot be enforced, no sandbox is made.
+	Confinement confine.Level
+	// Methods are the ways to enforce it, best first; default what the system offers.
+	Methods []confine.Method
+	// Private are directories of this installation that commands must not read; StateDir is one anyway.
+	Private []string
 }
 
 // Backend is the local backend.
 type Backend struct {
-	opts   Options
-	launch launcher
+	opts Options
 
-	mu    sync.Mutex
-	build build
+	mu      sync.Mutex
+	build   build
+	groups  map[string]*os.File // control groups of sandboxes, by state directory
+	probing chan struct{}       // holds one token while nobody probes
+	probed  *probed
 }
 
 var _ sandbox.Backend = (*Backend)(nil)
@@ -65,7 +74,12 @@ func New(o Options) (*Backend, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Backend{opts: o, launch: plain}, nil
+	if o.Confinement == "" {
+		o.Confinement = confine.DefaultLevel
+	}
+	b := &Backend{opts: o, groups: map[string]*os.File{}, probing: make(chan struct{}, 1)}
+	b.probing <- struct{}{}
+	return b, nil
 }
 
 // Kind implements sandbox.Backend.
@@ -73,12 +87,12 @@ func (b *Backend) Kind() sandbox.Kind { return sandbox.KindLocal }
 
 // Capabilities implements sandbox.Backend.
 func (b *Backend) Capabilities() sandbox.Capabilities {
-	return sandbox.Capabilities{TTY: true, ByteExact: true, Reattach: true, KillTree: true, Confinement: "none", Network: true}
+	return sandbox.Capabilities{TTY: true, ByteExact: true, Reattach: true, KillTree: true, Confinement: string(b.opts.Confinement), Network: b.opts.Confinement.Network()}
 }
 
 // Available implements sandbox.Backend.
-func (b *Backend) Available(context.Context) error {
-	_, err := b.helperBinary()
+func (b *Backend) Available(ctx context.Context) error {
+	_, err := b.Confinement(ctx)
 	return err
 }
 
@@ -109,11 +123,16 @@ func (b *Backend) Open(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox,
 	if err != nil {
 		return nil, err
 	}
+	report, err := b.Confinement(ctx)
+	if err != nil {
+		return nil, err
+	}
+	want := recorded{ID: spec.ID, Owner: spec.Owner, Workspace: filepath.Clean(spec.Workspace), Confinement: confinement{report.Level, report.Method}}
 	state := b.stateDir(spec.ID)
 	for try := 1; ; try++ {
-		err := b.prepare(ctx, state, spec)
+		err := b.prepare(ctx, state, want)
 		if err == nil {
-			c := b.attach(state, identity, spec)
+			c := b.box(want, state, identity, spec.Env)
 			if err = c.Health(ctx); err == nil {
 				return c, nil
 			}
@@ -126,7 +145,7 @@ func (b *Backend) Open(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox,
 }
 
 // prepare makes the state directory and records, or compares, what the sandbox was opened with.
-func (b *Backend) prepare(ctx context.Context, state string, spec sandbox.Spec) error {
+func (b *Backend) prepare(ctx context.Context, state string, want recorded) error {
 	if err := os.Mkdir(state, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return &sandbox.Error{Class: sandbox.ClassUnavailable, Op: opOpen, Message: "the state directory cannot be made", Err: err}
 	}
@@ -135,7 +154,6 @@ func (b *Backend) prepare(ctx context.Context, state string, spec sandbox.Spec) 
 		return err
 	}
 	defer lock.Close()
-	want := recorded{ID: spec.ID, Owner: spec.Owner, Workspace: filepath.Clean(spec.Workspace)}
 	have, err := readRecorded(state)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -143,19 +161,25 @@ func (b *Backend) prepare(ctx context.Context, state string, spec sandbox.Spec) 
 	case err != nil:
 		return &sandbox.Error{Class: sandbox.ClassCorrupt, Op: opOpen, Message: "the record of the sandbox is damaged; destroy it and open it again", Err: err}
 	case have.ID != want.ID || have.Workspace != want.Workspace:
-		return sandbox.Errorf(sandbox.ClassConflict, opOpen, "sandbox %q is open on another folder", spec.ID)
+		return sandbox.Errorf(sandbox.ClassConflict, opOpen, "sandbox %q is open on another folder", want.ID)
+	case have.Confinement != want.Confinement:
+		// what was begun when it was confined otherwise ends with that: nothing new may run as freely
+		if err := b.stop(ctx, state); err != nil {
+			return err
+		}
+		return want.write(state)
 	}
 	return nil
 }
 
-func (b *Backend) attach(state, identity string, spec sandbox.Spec) *client.Client {
-	workspace := filepath.Clean(spec.Workspace)
+// attach returns a client of the helper that serves the state directory, which is the sandbox's own or the one below it.
+func (b *Backend) attach(r recorded, session, state, identity string, env []string) *client.Client {
 	return client.New(client.Options{
-		Ref:   sandbox.Ref{Kind: sandbox.KindLocal, ID: spec.ID, HostID: b.opts.HostID, Workspace: workspace},
+		Ref:   sandbox.Ref{Kind: sandbox.KindLocal, ID: r.ID, HostID: b.opts.HostID, Workspace: r.Workspace},
 		Build: identity,
-		Env:   spec.Env,
+		Env:   env,
 		Dial: func(ctx context.Context) (io.ReadWriteCloser, error) {
-			return daemon.Dial(ctx, state, func() (*exec.Cmd, error) { return b.command(state, workspace) })
+			return daemon.Dial(ctx, state, func() (*exec.Cmd, error) { return b.command(ctx, r, session, state) })
 		},
 	})
 }
@@ -166,10 +190,10 @@ func (b *Backend) Destroy(ctx context.Context, ref sandbox.Ref) error {
 	if _, err := os.Stat(state); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	// a helper that died may have left processes: the one that is started here finds and kills them
-	if have, err := readRecorded(state); err == nil {
-		c := b.attach(state, "", sandbox.Spec{ID: ref.ID, Workspace: have.Workspace})
-		b.shutdown(ctx, c)
+	// a helper that died may have left processes, unless they were its own to the system too: the one that is started here
+	// finds and kills them
+	if have, err := readRecorded(state); err == nil && !have.Confinement.Method.Strong() {
+		b.shutdown(ctx, b.attach(have, state, state, "", nil))
 	}
 	lock, err := daemon.Lock(ctx, state)
 	if sandbox.ClassOf(err) == sandbox.ClassNotFound {
@@ -179,19 +203,33 @@ func (b *Backend) Destroy(ctx context.Context, ref sandbox.Ref) error {
 		return err
 	}
 	defer lock.Close()
-	b.shutdown(ctx, client.New(client.Options{Dial: func(context.Context) (io.ReadWriteCloser, error) {
-		conn, err := daemon.Connect(state)
-		if err != nil {
-			return nil, &sandbox.Error{Class: sandbox.ClassNotFound, Op: opDestroy, Message: "no helper serves", Err: err}
-		}
-		return conn, nil
-	}}))
-	if err := daemon.AwaitEnd(ctx, state); err != nil {
+	if err := b.stop(ctx, state); err != nil {
 		return err
 	}
-	daemon.RemoveSocket(state)
-	if err := os.RemoveAll(state); err != nil {
+	if err := confine.Remove(state); err != nil {
 		return &sandbox.Error{Class: sandbox.ClassInternal, Op: opDestroy, Message: "the state of the sandbox cannot be removed", Err: err}
+	}
+	b.leaveGroup(state)
+	return nil
+}
+
+// stop ends the helpers of a sandbox and all they run.
+func (b *Backend) stop(ctx context.Context, session string) error {
+	for _, state := range []string{confine.NetworkDir(session), session} {
+		if _, err := os.Stat(state); err != nil {
+			continue
+		}
+		b.shutdown(ctx, client.New(client.Options{Dial: func(context.Context) (io.ReadWriteCloser, error) {
+			conn, err := daemon.Connect(state)
+			if err != nil {
+				return nil, &sandbox.Error{Class: sandbox.ClassNotFound, Op: opDestroy, Message: "no helper serves", Err: err}
+			}
+			return conn, nil
+		}}))
+		if err := daemon.AwaitEnd(ctx, state); err != nil {
+			return err
+		}
+		daemon.RemoveSocket(state)
 	}
 	return nil
 }
@@ -208,6 +246,14 @@ type recorded struct {
 	ID        string `json:"id"`
 	Owner     string `json:"owner,omitempty"`
 	Workspace string `json:"workspace"`
+
+	Confinement confinement `json:"confinement,omitzero"`
+}
+
+// confinement is how the helpers of a sandbox are started.
+type confinement struct {
+	Level  confine.Level  `json:"level"`
+	Method confine.Method `json:"method"`
 }
 
 func readRecorded(state string) (recorded, error) {

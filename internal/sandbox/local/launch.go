@@ -3,6 +3,7 @@
 package local
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"sandboxagent/internal/helper"
 	"sandboxagent/internal/helper/environ"
 	"sandboxagent/internal/sandbox"
+	"sandboxagent/internal/sandbox/confine"
 )
 
 const (
@@ -21,30 +23,21 @@ const (
 	helperEnv  = "SANDBOX_HELPER_BIN"
 )
 
-// launcher turns the arguments of a helper (program first) into the process to start. Confinement wraps them here: the
-// helper and all it runs then live inside. The helper needs its state directory and the workspace, both writable.
-type launcher func(argv []string, state, workspace string) (*exec.Cmd, error)
-
-// plain runs the helper as it is, with everything that this user may do.
-func plain(argv []string, _, workspace string) (*exec.Cmd, error) {
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Dir = "/"
-	if _, err := os.Stat(workspace); err != nil {
-		return nil, &sandbox.Error{Class: sandbox.ClassNotFound, Op: opOpen, Message: "the workspace folder does not exist", Err: err}
-	}
-	return cmd, nil
-}
-
-// command returns the helper process to start, with an environment free of secrets.
-func (b *Backend) command(state, workspace string) (*exec.Cmd, error) {
+// command returns the helper process to start, with an environment free of secrets: as it is, with everything that this
+// user may do, or confined.
+func (b *Backend) command(ctx context.Context, r recorded, session, state string) (*exec.Cmd, error) {
 	program, err := b.helperBinary()
 	if err != nil {
 		return nil, err
 	}
-	cmd, err := b.launch(append([]string{program}, helper.ServeArgs(state, workspace, b.opts.Idle)...), state, workspace)
-	if err != nil {
-		return nil, err
+	if _, err := os.Stat(r.Workspace); err != nil {
+		return nil, &sandbox.Error{Class: sandbox.ClassNotFound, Op: opOpen, Message: "the workspace folder does not exist", Err: err}
 	}
+	if r.Confinement.Method != confine.Nothing {
+		return b.confined(ctx, r, program, session, state)
+	}
+	cmd := exec.Command(program, helper.ServeArgs(state, r.Workspace, b.opts.Idle)...)
+	cmd.Dir = "/"
 	cmd.Env = environ.Inherit(os.Environ())
 	return cmd, nil
 }

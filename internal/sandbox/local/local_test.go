@@ -19,6 +19,7 @@ import (
 
 	"sandboxagent/internal/helper"
 	"sandboxagent/internal/sandbox"
+	"sandboxagent/internal/sandbox/confine"
 	"sandboxagent/internal/sandbox/sandboxtest"
 )
 
@@ -60,8 +61,19 @@ func selfPath() string {
 
 func newBackend(t testing.TB) *Backend {
 	t.Helper()
-	b, err := New(Options{StateDir: filepath.Join(t.TempDir(), "state"), HelperBinary: selfPath(), HostID: "host"})
+	return newBackendWith(t, confine.DefaultLevel)
+}
+
+// newBackendWith makes a backend of a level, enforced in one of the ways, where not any will do.
+func newBackendWith(t testing.TB, level confine.Level, ways ...confine.Method) *Backend {
+	t.Helper()
+	b, err := New(Options{
+		StateDir: filepath.Join(t.TempDir(), "state"), HelperBinary: selfPath(), HostID: "host", Confinement: level, Methods: ways,
+	})
 	require.NoError(t, err)
+	if err := b.Available(t.Context()); err != nil {
+		t.Skipf("not possible here: %v", err)
+	}
 	return b
 }
 

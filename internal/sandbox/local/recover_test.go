@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sandboxagent/internal/sandbox"
+	"sandboxagent/internal/sandbox/confine"
 )
 
 func TestSameIDRunsOnce(t *testing.T) {
@@ -106,7 +107,7 @@ func TestHelperDies(t *testing.T) {
 }
 
 func TestHelperAndSupervisorsDie(t *testing.T) {
-	b, ws, mark := newBackend(t), t.TempDir(), marker(t)
+	b, ws, mark := newBackendWith(t, confine.LevelNone), t.TempDir(), marker(t) // so that the command knows its supervisor by the id it has here
 	sb := open(t, b, "s1", ws)
 	require.NoError(t, sb.Start(t.Context(), "a", sandbox.Command{Script: "setsid sleep " + mark + " & echo $PPID; sleep " + mark}))
 	eventually(t, func() bool { return len(processes("sleep\x00"+mark)) == 2 })
@@ -174,23 +175,22 @@ func TestOpenRefuses(t *testing.T) {
 }
 
 func TestLongStateDir(t *testing.T) {
-	runtime := t.TempDir()
-	t.Setenv("XDG_RUNTIME_DIR", runtime)
-	b, err := New(Options{StateDir: filepath.Join(t.TempDir(), strings.Repeat("long/", 30)), HelperBinary: selfPath()})
-	require.NoError(t, err)
-	sb := open(t, b, "s1", t.TempDir())
-	_, out := script(t, sb, "a", "echo hi")
-	require.Equal(t, "hi\n", out)
-	info, err := os.Stat(filepath.Join(runtime, "sandbox-agent"))
-	require.NoError(t, err)
-	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
-	// the socket is opened again when a cleaner took it
-	socket := strings.TrimSpace(content(t, filepath.Join(b.stateDir("s1"), "socket")))
-	require.NoError(t, os.Remove(socket))
-	again, err := b.Open(t.Context(), sandbox.Spec{ID: "s1", Workspace: sb.Ref().Workspace})
-	require.NoError(t, err)
-	require.NoError(t, again.Close())
-	helperOf(t, b, "s1")
+	for _, level := range []confine.Level{confine.LevelNone, confine.DefaultLevel} {
+		t.Run(string(level), func(t *testing.T) {
+			b, err := New(Options{StateDir: filepath.Join(t.TempDir(), strings.Repeat("long/", 30)), HelperBinary: selfPath(), Confinement: level})
+			require.NoError(t, err)
+			sb := open(t, b, "s1", t.TempDir())
+			_, out := script(t, sb, "a", "echo hi")
+			require.Equal(t, "hi\n", out)
+			before := helperOf(t, b, "s1")
+			// the socket is opened again when a cleaner took it
+			require.NoError(t, os.Remove(filepath.Join(b.stateDir("s1"), "sock")))
+			again, err := b.Open(t.Context(), sandbox.Spec{ID: "s1", Workspace: sb.Ref().Workspace})
+			require.NoError(t, err)
+			require.NoError(t, again.Close())
+			require.Equal(t, before, helperOf(t, b, "s1"))
+		})
+	}
 }
 
 func TestIdleHelperLeaves(t *testing.T) {
