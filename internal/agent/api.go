@@ -176,6 +176,7 @@ type ModelStepResult struct {
 	Incomplete  string        `json:"incomplete,omitempty"`
 	Interrupted bool          `json:"interrupted,omitempty"`
 	Failure     *ModelFailure `json:"failure,omitempty"`
+	Confinement string        `json:"confinement,omitempty"` // what keeps commands: none, fs, fs+net or container
 }
 
 // Text is a text with its beginning inline and the whole in a blob when it is long.

@@ -13,6 +13,8 @@ import (
 
 const maxDecided = 50 // kept to tell late answers who decided
 
+const unconfined = "none" // State.Confinement of commands that nothing keeps
+
 // askApprovals judges every call that was not judged yet: it may run, is refused, or waits for an answer.
 func (s *session) askApprovals(ctx workflow.Context) {
 	for i := range s.Turn.Calls {
@@ -25,7 +27,7 @@ func (s *session) askApprovals(ctx workflow.Context) {
 			c.Allowed = true
 			continue
 		}
-		switch v := policy.Judge(s.Session.ApprovalMode, call, false); v.Decision {
+		switch v := policy.Judge(s.Session.ApprovalMode, call, s.confined()); v.Decision {
 		case policy.Allow:
 			c.Allowed = true
 		case policy.Deny:
@@ -36,6 +38,9 @@ func (s *session) askApprovals(ctx workflow.Context) {
 	}
 	s.showApprovals(ctx)
 }
+
+// confined tells whether commands are known to be kept to the workspace.
+func (s *session) confined() bool { return s.Confinement != "" && s.Confinement != unconfined }
 
 func (s *session) requestApproval(ctx workflow.Context, c *Call, v policy.Verdict) {
 	a := editors.Approval{

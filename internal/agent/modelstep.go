@@ -78,6 +78,7 @@ func (s *session) backOff(ctx workflow.Context, failures int, f ModelFailure) er
 // recordAnswer turns a model's answer into items and the turn's next calls.
 func (s *session) recordAnswer(ctx workflow.Context, id string, attempt int, res ModelStepResult) {
 	s.Head, s.Pending = res.Head, nil
+	s.recordConfinement(ctx, res.Confinement)
 	res.Usage.ModelCalls = 1
 	s.Turn.Usage.Add(res.Usage)
 	s.Session.Usage.Add(res.Usage)
@@ -102,6 +103,17 @@ func (s *session) recordAnswer(ctx workflow.Context, id string, attempt int, res
 			TurnID: s.Turn.ID, Kind: editors.ToolCall, Status: editors.ItemInProgress, Tool: c.Tool, Arguments: c.Arguments, Text: preview(c.Subject, 500), Refs: argumentRefs(c),
 		})
 		s.Turn.Calls = append(s.Turn.Calls, Call{CallRequest: c, ItemID: item.ID, ItemSeq: item.Seq})
+	}
+}
+
+// recordConfinement remembers what keeps commands, and says so when nothing does.
+func (s *session) recordConfinement(ctx workflow.Context, confinement string) {
+	if confinement == "" || confinement == s.Confinement {
+		return
+	}
+	s.Confinement = confinement
+	if confinement == unconfined {
+		s.notice(ctx, s.Turn.ID, "Commands are not confined here: they can do whatever you can.")
 	}
 }
 

@@ -57,6 +57,7 @@ type State struct {
 	Decided      []editors.Approval `json:"decided,omitempty"`   // the latest ones, for late answers
 	Rules        []policy.Rule      `json:"rules,omitempty"`
 	Paused       bool               `json:"paused,omitempty"`
+	Confinement  string             `json:"confinement,omitempty"` // what kept commands at the last model call
 	Seen         []Seen             `json:"seen,omitempty"`
 }
 

@@ -21,6 +21,7 @@ const (
 	DefaultApprovalMode      = editors.ApprovalAsk
 	DefaultOpenAIIdleTimeout = time.Minute
 	DefaultWorkerIdleTimeout = 30 * time.Minute
+	DefaultConfinement       = "fs+net"
 )
 
 // Config is what the user asked for. It holds no secrets; see Secrets.
@@ -32,6 +33,7 @@ type Config struct {
 	OpenAI       OpenAI
 	Temporal     Temporal
 	Worker       Worker
+	Local        Local
 	Docker       Docker
 	Log          Log
 }
@@ -53,6 +55,11 @@ type Temporal struct {
 // Worker says how the background worker of this host behaves.
 type Worker struct {
 	IdleTimeout time.Duration // a worker that nobody needs ends after this time; 0: never
+}
+
+// Local says how commands in local folders run.
+type Local struct {
+	Confinement string // none, fs (they write only the workspace and see no secrets) or fs+net (nor have they a network)
 }
 
 // Docker says what containers are made of, and what they may take; it holds for new containers. Zero values mean the
@@ -77,6 +84,7 @@ func Default() Config {
 		ApprovalMode: DefaultApprovalMode,
 		Owner:        defaultOwner(),
 		OpenAI:       OpenAI{IdleTimeout: DefaultOpenAIIdleTimeout},
+		Local:        Local{Confinement: DefaultConfinement},
 		Worker:       Worker{IdleTimeout: DefaultWorkerIdleTimeout},
 		Log:          Log{Level: slog.LevelInfo},
 	}
@@ -139,6 +147,8 @@ var settings = []setting{
 	textSetting("temporal.namespace", "", "the name of a namespace", func(c *Config) *string { return &c.Temporal.Namespace }, optional),
 	textSetting("temporal.profile", "", "the name of a Temporal profile", func(c *Config) *string { return &c.Temporal.Profile }, optional),
 	durationSetting("worker.idle_timeout", "SANDBOX_AGENT_WORKER_IDLE_TIMEOUT", 0, func(c *Config) *time.Duration { return &c.Worker.IdleTimeout }),
+	textSetting("local.confinement", "SANDBOX_AGENT_CONFINEMENT", "none, fs or fs+net",
+		func(c *Config) *string { return &c.Local.Confinement }, oneOf("none", "fs", DefaultConfinement)),
 	textSetting("docker.image", "SANDBOX_AGENT_DOCKER_IMAGE", "the name of an image", func(c *Config) *string { return &c.Docker.Image }, optional),
 	textSetting("docker.network", "SANDBOX_AGENT_DOCKER_NETWORK", "none or bridge",
 		func(c *Config) *string { return &c.Docker.Network }, oneOf("", "none", "bridge")),

@@ -57,6 +57,9 @@ profile = "cloud"
 [worker]
 idle_timeout = 600
 
+[local]
+confinement = "fs"
+
 [docker]
 image = "registry.example:5000/tools:1"
 network = "bridge"
@@ -75,6 +78,7 @@ level = "warn"
 		OpenAI:   OpenAI{BaseURL: "http://127.0.0.1:1234/v1", API: "chat", IdleTimeout: 90 * time.Second},
 		Temporal: Temporal{Address: "example.org:7233", Namespace: "agents", Profile: "cloud"},
 		Worker:   Worker{IdleTimeout: 10 * time.Minute},
+		Local:    Local{Confinement: "fs"},
 		Docker:   Docker{Image: "registry.example:5000/tools:1", Network: "bridge", Memory: 2 << 30, CPUs: 1.5, Pids: 300},
 		Log:      Log{Level: slog.LevelWarn},
 	}

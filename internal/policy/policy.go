@@ -53,15 +53,18 @@ func Judge(mode editors.ApprovalMode, call Call, confined bool) Verdict {
 	case editors.ApprovalReadOnly:
 		return Verdict{
 			Decision: Deny,
-			Reason:   "this session is read-only: " + what(call.Name) + " is not allowed; say what you would do instead",
+			Reason:   "this session is read-only: " + what(call) + " is not allowed; say what you would do instead",
 		}
 	case editors.ApprovalAuto:
+		if confined && wantsNetwork(call) {
+			return Verdict{Decision: Ask, Reason: "it asks for the network, which commands do not have by themselves here", Pattern: pattern}
+		}
 		if call.Name != applyPatch && !confined {
 			return Verdict{Decision: Allow, Reason: "runs without confinement", Pattern: pattern}
 		}
 		return Verdict{Decision: Allow}
 	default: // ask, and any mode this version does not know
-		return Verdict{Decision: Ask, Reason: what(call.Name) + " needs your approval", Pattern: pattern}
+		return Verdict{Decision: Ask, Reason: what(call) + " needs your approval", Pattern: pattern}
 	}
 }
 
@@ -88,12 +91,24 @@ func ReadOnly(call Call) bool {
 }
 
 // what names the kind of effect a tool has.
-func what(name string) string {
-	switch name {
+func what(call Call) string {
+	switch call.Name {
 	case applyPatch:
 		return "changing files"
 	case writeStdin:
 		return "writing to a running command"
 	}
+	if wantsNetwork(call) {
+		return "running a command with network access"
+	}
 	return "running a command"
+}
+
+// wantsNetwork says whether a call asks for the network. Arguments that cannot be read ask for everything.
+func wantsNetwork(call Call) bool {
+	if call.Name != execCommand {
+		return false
+	}
+	args, ok := parse(call.Arguments)
+	return !ok || args.Network
 }

@@ -12,6 +12,7 @@ import (
 
 func TestJudge(t *testing.T) {
 	command := Call{Name: "exec_command", Arguments: `{"command":"make"}`}
+	network := Call{Name: "exec_command", Arguments: `{"command":"make","network":true}`}
 	patch := Call{Name: "apply_patch", Arguments: `{"patch":"*** Begin Patch"}`}
 	poll := Call{Name: "write_stdin", Arguments: `{"command_id":"c1"}`}
 	kill := Call{Name: "write_stdin", Arguments: `{"command_id":"c1","kill":true}`}
@@ -41,6 +42,12 @@ func TestJudge(t *testing.T) {
 		{"auto command unconfined", editors.ApprovalAuto, command, false, Allow},
 		{"auto command confined", editors.ApprovalAuto, command, true, Allow},
 		{"auto patch", editors.ApprovalAuto, patch, false, Allow},
+		{"auto network confined", editors.ApprovalAuto, network, true, Ask},
+		{"auto network unconfined", editors.ApprovalAuto, network, false, Allow},
+		{"auto unreadable", editors.ApprovalAuto, Call{Name: "exec_command", Arguments: `{"command":`}, true, Ask},
+		{"ask network", editors.ApprovalAsk, network, true, Ask},
+		{"never network", editors.ApprovalNever, network, true, Allow},
+		{"readOnly network", editors.ApprovalReadOnly, network, true, Deny},
 		{"never command", editors.ApprovalNever, command, false, Allow},
 		{"never patch", editors.ApprovalNever, patch, false, Allow},
 		{"readOnly reads", editors.ApprovalReadOnly, read, false, Allow},
@@ -62,6 +69,8 @@ func TestJudge(t *testing.T) {
 	require.NotEmpty(t, Judge(editors.ApprovalAuto, command, false).Reason, "an unconfined command deserves a mention")
 	require.Empty(t, Judge(editors.ApprovalAuto, command, true).Reason)
 	require.Equal(t, "make", Judge(editors.ApprovalAsk, command, true).Pattern)
+	require.Equal(t, "(with network) make", Judge(editors.ApprovalAuto, network, true).Pattern)
+	require.Contains(t, Judge(editors.ApprovalAuto, network, true).Reason, "network")
 	require.Empty(t, Judge(editors.ApprovalAsk, patch, true).Pattern, "edits cannot be allowed for always")
 }
 
@@ -81,6 +90,7 @@ func TestMatch(t *testing.T) {
 		{"other options do not matter", "exec_command", `{"command":"go test ./...","timeout_ms":5,"workdir":"."}`, true},
 		{"with its directory", "exec_command", `{"command":"npm test","workdir":"web"}`, true},
 		{"elsewhere", "exec_command", `{"command":"npm test","workdir":"api"}`, false},
+		{"with network", "exec_command", `{"command":"go test ./...","network":true}`, false},
 		{"longer", "exec_command", `{"command":"go test ./... && rm -rf ."}`, false},
 		{"shorter", "exec_command", `{"command":"go test"}`, false},
 		{"spaced", "exec_command", `{"command":" go test ./..."}`, false},

@@ -8,8 +8,12 @@ import (
 	"strings"
 )
 
-// inDir begins the pattern of a command that names its directory. A command that begins so itself cannot be remembered.
-const inDir = "(in "
+// What precedes the command in the pattern of one that names its directory or asks for the network. A command that begins
+// so itself cannot be remembered.
+const (
+	inDir       = "(in "
+	withNetwork = "(with network) "
+)
 
 // Rule is a remembered answer: calls of the tool whose Pattern is exactly this one may run without asking.
 type Rule struct {
@@ -25,19 +29,23 @@ func Match(rules []Rule, call Call) bool {
 }
 
 // Pattern is what a rule must say to cover the call: the command, preceded by "(in DIR) " when it names a directory to run
-// in. It is empty for calls that cannot be remembered.
+// in, and that by "(with network) " when it asks for the network. It is empty for calls that cannot be remembered.
 func Pattern(call Call) string {
 	if call.Name != execCommand {
 		return ""
 	}
 	args, ok := parse(call.Arguments)
-	if !ok || args.Command == "" || strings.HasPrefix(args.Command, inDir) {
+	if !ok || args.Command == "" || strings.HasPrefix(args.Command, inDir) || strings.HasPrefix(args.Command, withNetwork) {
 		return ""
 	}
-	if args.Workdir == "" || args.Workdir == "." {
-		return args.Command
+	pattern := args.Command
+	if args.Workdir != "" && args.Workdir != "." {
+		pattern = inDir + args.Workdir + ") " + pattern
 	}
-	return inDir + args.Workdir + ") " + args.Command
+	if args.Network {
+		pattern = withNetwork + pattern
+	}
+	return pattern
 }
 
 // arguments holds what matters here of any tool's arguments.
@@ -46,6 +54,7 @@ type arguments struct {
 	Workdir string `json:"workdir"`
 	Input   string `json:"input"`
 	EOF     bool   `json:"eof"`
+	Network bool   `json:"network"`
 }
 
 // parse reads a call's arguments; ok is false when they are not what a tool would accept.

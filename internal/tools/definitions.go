@@ -34,6 +34,7 @@ func Definitions() []model.Tool {
 				"timeout_ms": integer("The command and all it started are killed after this time. Default 600000, or 7200000 in the background; at most 7200000."),
 				"background": boolean("Return after yield_ms with a command id while the command goes on."),
 				"tty":        boolean("Run on a terminal; stderr then joins stdout."),
+				"network":    boolean("Ask for network access, which may need approval. Commands usually have none beyond localhost: set it when one must download or reach a server."),
 				"yield_ms":   integer("In the background: how long to wait for first output. Default 1000, at most 30000."),
 			}),
 		},

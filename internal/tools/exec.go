@@ -29,6 +29,7 @@ type execArgs struct {
 	TimeoutMs  int64  `json:"timeout_ms"`
 	Background bool   `json:"background"`
 	TTY        bool   `json:"tty"`
+	Network    bool   `json:"network"`
 	YieldMs    int64  `json:"yield_ms"`
 }
 
@@ -89,7 +90,7 @@ func (a execArgs) command(env Env) (sandbox.Command, error) {
 		timeout = maxTimeout
 	}
 	return sandbox.Command{
-		Script: a.Command, Dir: relative(env, a.Workdir), Stdin: a.Background, TTY: a.TTY, Timeout: timeout,
+		Script: a.Command, Dir: relative(env, a.Workdir), Stdin: a.Background, TTY: a.TTY, Network: a.Network, Timeout: timeout,
 	}, nil
 }
 

@@ -31,10 +31,7 @@ func subjectOf(call Call) (string, error) {
 	switch call.Name {
 	case execCommand:
 		args, err := parse[execArgs](call)
-		if args.Workdir != "" && args.Workdir != "." {
-			return "(in " + args.Workdir + ") " + args.Command, err
-		}
-		return args.Command, err
+		return execSubject(args), err
 	case writeStdin:
 		args, err := parse[stdinArgs](call)
 		return stdinSubject(args), err
@@ -65,6 +62,17 @@ func Describe(call Call) string {
 		execCommand: "run ", writeStdin: "", applyPatch: "", readFile: "read ", list: "list ", search: "search for ",
 	}
 	return verbs[call.Name] + Subject(call)
+}
+
+func execSubject(args execArgs) string {
+	subject := args.Command
+	if args.Workdir != "" && args.Workdir != "." {
+		subject = "(in " + args.Workdir + ") " + subject
+	}
+	if args.Network {
+		subject = "(with network) " + subject
+	}
+	return subject
 }
 
 func stdinSubject(args stdinArgs) string {

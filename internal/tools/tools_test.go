@@ -110,7 +110,7 @@ func TestWrongCalls(t *testing.T) {
 		{"wrong type", execCommand, `{"command":5}`, "command cannot be a number"},
 		{"no object", execCommand, `[]`, "they are a array"},
 		{"two values", execCommand, `{"command":"ls"}{}`, "more than one JSON value"},
-		{"wrong name", execCommand, `{"cmd":"ls"}`, `it takes an object with: background, command, timeout_ms`},
+		{"wrong name", execCommand, `{"cmd":"ls"}`, `it takes an object with: background, command, network, timeout_ms`},
 		{"empty command", execCommand, `{"command":" \n"}`, "the command is empty"},
 		{"NUL", execCommand, `{"command":"a\u0000"}`, "NUL"},
 		{"negative time", execCommand, `{"command":"ls","timeout_ms":-1}`, "negative"},

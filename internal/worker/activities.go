@@ -176,6 +176,15 @@ func (a *Activities) backend(in agent.Sandbox) (sandbox.Backend, error) {
 	return b, nil
 }
 
+// confinement says what keeps a session's commands; see sandbox.Capabilities.
+func (a *Activities) confinement(in agent.Sandbox) string {
+	b, err := a.backend(in)
+	if err != nil {
+		return ""
+	}
+	return b.Capabilities().Confinement
+}
+
 func (a *Activities) open(ctx context.Context, in agent.Sandbox, notify func(string)) (sandbox.Sandbox, error) {
 	b, err := a.backend(in)
 	if err != nil {

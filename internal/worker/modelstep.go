@@ -52,7 +52,9 @@ func (a *Activities) ModelStep(ctx context.Context, in agent.ModelStepInput) (ag
 	defer stop()
 	switch {
 	case err == nil:
-		return a.answer(keep, head, res, false)
+		out, err := a.answer(keep, head, res, false)
+		out.Confinement = a.confinement(in.Sandbox)
+		return out, err
 	case stopping(ctx):
 		return agent.ModelStepResult{}, workerStopped()
 	case ctx.Err() != nil:

@@ -13,6 +13,7 @@ import (
 	"sandboxagent/internal/config"
 	"sandboxagent/internal/model"
 	"sandboxagent/internal/sandbox"
+	"sandboxagent/internal/sandbox/confine"
 )
 
 // The methods of the worker's socket.
@@ -78,6 +79,11 @@ func Availability(ctx context.Context, backends map[editors.BackendKind]sandbox.
 	return out
 }
 
+// confiner is a backend that can say how it confines commands.
+type confiner interface {
+	Confinement(ctx context.Context) (confine.Report, error)
+}
+
 func available(ctx context.Context, kind editors.BackendKind, b sandbox.Backend) editors.BackendInfo {
 	info := editors.BackendInfo{Kind: kind}
 	if b == nil {
@@ -87,6 +93,12 @@ func available(ctx context.Context, kind editors.BackendKind, b sandbox.Backend)
 	err := b.Available(ctx)
 	if info.Available = err == nil; err != nil {
 		info.Reason, info.Remedy, _ = strings.Cut(plain(err), ": ") // messages name the remedy behind a colon
+		return info
+	}
+	if c, ok := b.(confiner); ok {
+		if report, err := c.Confinement(ctx); err == nil {
+			info.Reason = report.String()
+		}
 	}
 	return info
 }

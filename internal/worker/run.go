@@ -23,6 +23,7 @@ import (
 	"sandboxagent/internal/feed"
 	"sandboxagent/internal/model"
 	"sandboxagent/internal/sandbox"
+	"sandboxagent/internal/sandbox/confine"
 	"sandboxagent/internal/sandbox/docker"
 	"sandboxagent/internal/sandbox/local"
 	"sandboxagent/internal/session"
@@ -254,7 +255,10 @@ func (p *process) activities(ctx context.Context) (*Activities, error) {
 }
 
 func (p *process) backends() (map[editors.BackendKind]sandbox.Backend, error) {
-	folders, err := local.New(local.Options{StateDir: p.Paths.SandboxDir, HostID: p.hostID, Logger: p.Log})
+	folders, err := local.New(local.Options{
+		StateDir: p.Paths.SandboxDir, HostID: p.hostID, Logger: p.Log, Confinement: confine.Level(p.Config.Local.Confinement),
+		Private: []string{p.Paths.ConfigDir, p.Paths.StateDir, p.Paths.DataDir, p.Paths.RuntimeDir},
+	})
 	if err != nil {
 		return nil, fmt.Errorf("prepare the local backend: %w", err)
 	}

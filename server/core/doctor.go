@@ -43,7 +43,7 @@ func (c *Conn) doctor(ctx context.Context, _ editors.Empty) (editors.DoctorResul
 	defer cancel()
 	examinations := []func(context.Context) []editors.Check{
 		c.core.checkVersion, c.core.checkDirectories, c.core.checkConfig, c.core.checkSecrets, c.core.checkPrograms,
-		c.core.checkSpace, c.core.checkTemporal, c.core.checkWorker, c.core.checkFeed, c.core.checkBackends,
+		c.core.checkSpace, c.core.checkTemporal, c.core.checkWorker, c.core.checkFeed, c.core.checkBackends, c.core.checkConfinement,
 	}
 	found := make([][]editors.Check, len(examinations))
 	var jobs conc.WaitGroup
@@ -260,4 +260,14 @@ func (c *Core) checkBackends(ctx context.Context) []editors.Check {
 		checks = append(checks, check("backend "+string(b.Kind), status, b.Remedy, "%s", detail))
 	}
 	return checks
+}
+
+// checkConfinement always says when commands run unconfined. How they are confined, the worker tells with its backends.
+func (c *Core) checkConfinement(context.Context) []editors.Check {
+	if level := c.opts.Config.Local.Confinement; level != "none" {
+		return []editors.Check{check("confinement", checkOK, "", "local commands run at the level %s, or not at all", level)}
+	}
+	return []editors.Check{check("confinement", checkWarning,
+		"Remove confinement from the section [local] of "+c.opts.Paths.ConfigFile+", and the variable SANDBOX_AGENT_CONFINEMENT, to have them confined.",
+		"local commands are not confined: they can do whatever you can")}
 }

@@ -98,7 +98,7 @@ func hostSockets() (out []string) {
 
 // explain says why a way is not possible here, and what would make it possible.
 func explain(m Method, err error) string {
-	text := string(m) + ": " + err.Error()
+	text := string(m) + " (" + strings.ReplaceAll(err.Error(), ": ", ", ") + ")"
 	if !m.Strong() {
 		return text
 	}
@@ -108,11 +108,11 @@ func explain(m Method, err error) string {
 		"/proc/sys/kernel/apparmor_restrict_unprivileged_userns": "1",
 	} {
 		if b, err := os.ReadFile(path); err == nil && strings.TrimSpace(string(b)) == refuses {
-			text += fmt.Sprintf(" (%s is %s)", path, refuses)
+			text += fmt.Sprintf(", as %s is %s", path, refuses)
 		}
 	}
 	if errors.Is(err, unix.EPERM) {
-		text += " (the system does not allow user namespaces here)"
+		text += ", as the system does not allow user namespaces here"
 	}
 	return text
 }

@@ -22,4 +22,4 @@ func landlockVersion() int { return 0 }
 
 func describeLimits(Method) string { return "" }
 
-func explain(m Method, err error) string { return string(m) + ": " + err.Error() }
+func explain(m Method, err error) string { return string(m) + " (" + err.Error() + ")" }
