@@ -23,8 +23,11 @@ import (
 
 // TestMain makes the test binary a helper where it is started as one.
 func TestMain(m *testing.M) {
-	if helper.Invoked(os.Args) {
+	switch {
+	case helper.Invoked(os.Args):
 		os.Exit(helper.Main(os.Args[1:]))
+	case os.Getenv("SANDBOX_DOOM") != "":
+		checkpoint.Doomed()
 	}
 	os.Exit(m.Run())
 }
