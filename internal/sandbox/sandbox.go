@@ -93,10 +93,10 @@ type Backend interface {
 // Sandbox is one live place. All methods may be called concurrently.
 //
 // Paths are relative to the workspace root ("" and "." are the root itself), use "/", and may be any bytes but NUL. An
-// absolute path is taken if it lies in the workspace. Links are followed as long as they stay inside, but never where an
-// entry is removed or described. A path that leads outside, directly, through links or through a loop of links, is
-// ClassDenied; what does not exist is ClassNotFound; a directory in place of a file is ClassInvalid; pipes, sockets and
-// devices are ClassDenied, at once.
+// absolute path is taken if it lies in the workspace. Relative links are followed as long as they stay inside, but never
+// where an entry is removed or described. A path that leads outside, directly, through links (any absolute one counts) or
+// through a loop of links, is ClassDenied; what does not exist is ClassNotFound; a directory in place of a file is
+// ClassInvalid; pipes, sockets and devices are ClassDenied, at once.
 //
 // Reads may be repeated freely. Start, Kill, Resize and Apply may be repeated after any failure. Input may not: ClassUnknown
 // says that it may have arrived.

@@ -5,11 +5,19 @@ package fake
 import (
 	"context"
 	"io"
-	"slices"
+	"path"
 	"strings"
 	"time"
 
 	"sandboxagent/internal/sandbox"
+)
+
+const (
+	opStart        = "start command"
+	defaultTimeout = 10 * time.Minute
+	maxTimeout     = 2 * time.Hour
+	maxCap         = 1 << 30
+	maxScript      = 1 << 20
 )
 
 // Program is what a command does; it returns the exit code. It must return soon after p.Context ends: the command was killed.
@@ -18,11 +26,11 @@ type Program func(p *Process) int
 // Process is a running Program's view of its command.
 type Process struct {
 	Command sandbox.Command
-	Stdin   io.Reader // at its end unless the command was started with Stdin
+	Stdin   io.Reader // at its end unless the command was started with Stdin or TTY
 
-	ctx     context.Context
-	sandbox *Sandbox
-	id      string
+	ctx   context.Context
+	place *place
+	id    string
 }
 
 // Context ends when the command is killed or lost.
@@ -30,96 +38,154 @@ func (p *Process) Context() context.Context { return p.ctx }
 
 // Size is the size of the command's terminal as it is now.
 func (p *Process) Size() (rows, cols uint16) {
-	p.sandbox.mu.Lock()
-	defer p.sandbox.mu.Unlock()
-	c := p.sandbox.commands[p.id]
+	p.place.mu.Lock()
+	defer p.place.mu.Unlock()
+	c := p.place.commands[p.id]
 	return c.rows, c.cols
 }
 
 // Print writes to standard output.
-func (p *Process) Print(text string) { p.sandbox.write(p.id, sandbox.Stdout, text) }
+func (p *Process) Print(text string) { p.place.write(p.id, sandbox.Stdout, text) }
 
-// PrintError writes to standard error.
-func (p *Process) PrintError(text string) { p.sandbox.write(p.id, sandbox.Stderr, text) }
+// PrintError writes to standard error, on a terminal to the same as Print.
+func (p *Process) PrintError(text string) { p.place.write(p.id, sandbox.Stderr, text) }
 
 // command is a ledger entry.
 type command struct {
-	status  sandbox.Status
-	output  map[sandbox.Stream][]byte
-	dropped map[sandbox.Stream]int64 // how many bytes of the beginning are gone
-	stdin   *io.PipeWriter
-	tty     bool
-	rows    uint16 // of the terminal
-	cols    uint16
-	cancel  context.CancelFunc
-	timer   *time.Timer
+	status sandbox.Status
+	output map[sandbox.Stream]*stream
+	stdin  *queue // nil if it takes none
+	tty    bool
+	rows   uint16 // of the terminal
+	cols   uint16
+	cancel context.CancelFunc
+	timer  *time.Timer
 }
 
-// Program says what the command of this script does. Other scripts fail with code 127.
+// Program says what the command of this script does.
 func (s *Sandbox) Program(script string, run Program) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.programs[script] = run
 }
 
-// Lose makes a running command lost, as when its supervisor dies.
-func (s *Sandbox) Lose(id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.end(id, func(st *sandbox.Status) {
-		st.State, st.Failure = sandbox.StateLost, "what supervised it died"
-	})
-}
-
 // Drop forgets the first n bytes of a command's output, as an output limit does.
 func (s *Sandbox) Drop(id string, stream sandbox.Stream, n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.commands[id].dropped[stream] = n
+	s.commands[id].output[stream].dropped = n
 }
 
 // Start implements sandbox.Sandbox.
-func (s *Sandbox) Start(ctx context.Context, id string, cmd sandbox.Command) (err error) {
-	if err := s.enter(ctx, "Start"); err != nil {
+func (s *Sandbox) Start(ctx context.Context, id string, cmd sandbox.Command) error {
+	cmd.Env = append(append([]string{}, s.env...), cmd.Env...)
+	if err := checkCommand(id, cmd); err != nil {
 		return err
 	}
-	defer s.leave("Start", &err)
-	if _, ok := s.commands[id]; ok {
-		return nil
+	if s.shell && cmd.TTY {
+		return sandbox.Errorf(sandbox.ClassUnsupported, opStart, "there are no terminals here")
 	}
+	return s.do(ctx, "Start", func() error {
+		if _, ok := s.commands[id]; ok {
+			return nil
+		}
+		dir, err := s.find(opStart, cmd.Dir, true)
+		if err != nil && sandbox.ClassOf(err) != sandbox.ClassNotFound {
+			return err
+		}
+		s.begin(id, cmd, dir)
+		return nil
+	})
+}
+
+func checkCommand(id string, cmd sandbox.Command) error {
+	if err := sandbox.CheckID(opStart, id); err != nil {
+		return err
+	}
+	refuse := func(message string) error { return sandbox.Errorf(sandbox.ClassInvalid, opStart, "%s", message) }
+	for _, text := range append(append([]string{cmd.Script}, cmd.Argv...), cmd.Env...) {
+		if strings.ContainsRune(text, 0) {
+			return refuse("a command must not contain NUL bytes")
+		}
+	}
+	for _, pair := range cmd.Env {
+		if name, _, ok := strings.Cut(pair, "="); !ok || name == "" {
+			return refuse("environment entries must have the form NAME=value")
+		}
+	}
+	switch {
+	case len(cmd.Script) > maxScript:
+		return sandbox.Errorf(sandbox.ClassLimit, opStart, "the script has more than %d bytes", maxScript)
+	case cmd.Script != "" && len(cmd.Argv) > 0, len(cmd.Argv) > 0 && cmd.Argv[0] == "":
+		return refuse("give either a script or a program with its arguments")
+	case cmd.Timeout < 0 || cmd.Timeout > maxTimeout:
+		return refuse("the timeout is out of range")
+	case cmd.OutputCap < 0 || cmd.OutputCap > maxCap:
+		return refuse("the output limit is out of range")
+	}
+	return nil
+}
+
+// begin makes the ledger entry and runs the command; the mutex is held.
+func (s *Sandbox) begin(id string, cmd sandbox.Command, dir found) {
 	running, cancel := context.WithCancel(context.Background())
+	limit := cmd.OutputCap
+	if limit == 0 {
+		limit = defaultCap
+	}
 	c := &command{
 		status: sandbox.Status{ID: id, State: sandbox.StateRunning, Started: time.Now()},
-		output: map[sandbox.Stream][]byte{}, dropped: map[sandbox.Stream]int64{}, cancel: cancel,
+		output: map[sandbox.Stream]*stream{sandbox.Stdout: {limit: limit}, sandbox.Stderr: {limit: limit}},
+		cancel: cancel, tty: cmd.TTY, rows: cmd.Rows, cols: cmd.Cols,
 	}
-	c.tty, c.rows, c.cols = cmd.TTY, cmd.Rows, cmd.Cols
 	s.commands[id] = c
-	run, ok := s.programs[cmd.Script]
-	if !ok {
-		s.end(id, func(st *sandbox.Status) { st.ExitCode, st.Failure = 127, "no such program: "+cmd.Script })
-		return nil
+	run, code, failure := s.program(cmd, dir)
+	if failure != "" {
+		s.end(id, func(st *sandbox.Status) { st.ExitCode, st.Failure = code, failure })
+		return
 	}
-	p := &Process{Command: cmd, Stdin: strings.NewReader(""), ctx: running, sandbox: s, id: id}
-	if cmd.Stdin {
-		p.Stdin, c.stdin = io.Pipe()
+	p := &Process{Command: cmd, Stdin: strings.NewReader(""), ctx: running, place: s.place, id: id}
+	if cmd.Stdin || cmd.TTY {
+		c.stdin = newQueue()
+		p.Stdin = c.stdin
 	}
 	timeout := cmd.Timeout
 	if timeout == 0 {
-		timeout = 10 * time.Minute
+		timeout = defaultTimeout
 	}
-	c.timer = time.AfterFunc(timeout, func() { s.kill(id, func(st *sandbox.Status) { st.TimedOut = true }) })
+	c.timer = time.AfterFunc(timeout, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.kill(id, func(st *sandbox.Status) { st.TimedOut = true })
+	})
 	go func() {
 		code := run(p)
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.end(id, func(st *sandbox.Status) { st.ExitCode = code })
 	}()
-	return nil
+}
+
+// program finds what a command does, or says why it cannot be spawned; the mutex is held.
+func (s *Sandbox) program(cmd sandbox.Command, dir found) (run Program, code int, failure string) {
+	run, ok := s.programs[cmd.Script]
+	switch {
+	case ok && len(cmd.Argv) == 0:
+		return run, 0, ""
+	case !s.shell:
+		return nil, 127, "no such program: " + cmd.Script
+	case dir.node == nil:
+		return nil, 126, "there is no directory " + cmd.Dir
+	case dir.node.children == nil:
+		return nil, 126, cmd.Dir + " is not a directory"
+	}
+	rel, _ := clean(opStart, cmd.Dir) // it was found
+	return shell(cmd, path.Join(workspace, rel))
 }
 
 // end ends a command that runs; the mutex is held.
-func (s *Sandbox) end(id string, how func(*sandbox.Status)) {
-	c := s.commands[id]
+func (p *place) end(id string, how func(*sandbox.Status)) {
+	c := p.commands[id]
 	if c == nil || c.status.State != sandbox.StateRunning {
 		return
 	}
@@ -127,175 +193,43 @@ func (s *Sandbox) end(id string, how func(*sandbox.Status)) {
 	how(&c.status)
 	c.cancel()
 	if c.stdin != nil {
-		_ = c.stdin.Close() // a pipe's Close never fails
+		c.stdin.close()
 	}
 	if c.timer != nil {
 		c.timer.Stop()
 	}
-	s.signal()
+	p.signal()
 }
 
-func (s *Sandbox) kill(id string, mark func(*sandbox.Status)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.end(id, func(st *sandbox.Status) {
+// kill ends a command by force; the mutex is held.
+func (p *place) kill(id string, mark func(*sandbox.Status)) {
+	p.end(id, func(st *sandbox.Status) {
 		st.ExitCode, st.Signal = 137, "SIGKILL"
 		mark(st)
 	})
 }
 
 // signal wakes all who wait; the mutex is held.
-func (s *Sandbox) signal() {
-	close(s.changed)
-	s.changed = make(chan struct{})
+func (p *place) signal() {
+	close(p.changed)
+	p.changed = make(chan struct{})
 }
 
-func (s *Sandbox) write(id string, stream sandbox.Stream, text string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c := s.commands[id]
+// write takes what a command prints.
+func (p *place) write(id string, stream sandbox.Stream, text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.commands[id]
 	if c.status.State != sandbox.StateRunning {
 		return
 	}
-	c.output[stream] = append(c.output[stream], text...)
+	if c.tty {
+		stream = sandbox.Stdout
+	}
+	out := c.output[stream]
+	out.data = append(out.data, text...)
 	c.status.Total = sandbox.Offsets{
-		Stdout: int64(len(c.output[sandbox.Stdout])), Stderr: int64(len(c.output[sandbox.Stderr])),
+		Stdout: int64(len(c.output[sandbox.Stdout].data)), Stderr: int64(len(c.output[sandbox.Stderr].data)),
 	}
-	s.signal()
-}
-
-// Wait implements sandbox.Sandbox.
-func (s *Sandbox) Wait(ctx context.Context, id string, after sandbox.Offsets, atMost time.Duration) (st sandbox.Status, err error) {
-	if err := s.enter(ctx, "Wait"); err != nil {
-		return st, err
-	}
-	defer s.leave("Wait", &err)
-	timer := time.NewTimer(atMost)
-	defer timer.Stop()
-	for {
-		c, ok := s.commands[id]
-		if !ok {
-			return st, unknown("wait", id)
-		}
-		st = c.status
-		if st.State != sandbox.StateRunning || st.Total.Stdout > after.Stdout || st.Total.Stderr > after.Stderr {
-			return st, nil
-		}
-		changed := s.changed
-		s.mu.Unlock()
-		select {
-		case <-changed:
-			s.mu.Lock()
-			continue
-		case <-ctx.Done():
-		case <-timer.C:
-		}
-		s.mu.Lock()
-		return st, nil
-	}
-}
-
-func unknown(op, id string) error {
-	return sandbox.Errorf(sandbox.ClassNotFound, op, "there is no command %s", id)
-}
-
-// Output implements sandbox.Sandbox.
-func (s *Sandbox) Output(ctx context.Context, id string, stream sandbox.Stream, offset int64, n int) (chunk sandbox.Chunk, err error) {
-	if err := s.enter(ctx, "Output"); err != nil {
-		return chunk, err
-	}
-	defer s.leave("Output", &err)
-	c, ok := s.commands[id]
-	if !ok {
-		return chunk, unknown("read output", id)
-	}
-	data := c.output[stream]
-	start := min(max(offset, c.dropped[stream]), int64(len(data)))
-	end := min(start+int64(n), int64(len(data)))
-	return sandbox.Chunk{
-		Data: slices.Clone(data[start:end]), Offset: start, Total: int64(len(data)),
-		EOF: end == int64(len(data)) && c.status.State != sandbox.StateRunning,
-	}, nil
-}
-
-// Input implements sandbox.Sandbox.
-func (s *Sandbox) Input(ctx context.Context, id string, data []byte, eof bool) (err error) {
-	if err := s.enter(ctx, "Input"); err != nil {
-		return err
-	}
-	c, ok := s.commands[id]
-	s.mu.Unlock() // writing waits for the program
-	defer func() {
-		s.mu.Lock()
-		s.leave("Input", &err)
-	}()
-	if !ok {
-		return unknown("write input", id)
-	}
-	if c.stdin == nil {
-		return sandbox.Errorf(sandbox.ClassInvalid, "write input", "the command takes no input")
-	}
-	if _, err := c.stdin.Write(data); err != nil {
-		return sandbox.Errorf(sandbox.ClassConflict, "write input", "the command has ended")
-	}
-	if eof {
-		return c.stdin.Close()
-	}
-	return nil
-}
-
-// Resize implements sandbox.Sandbox.
-func (s *Sandbox) Resize(ctx context.Context, id string, rows, cols uint16) (err error) {
-	if err := s.enter(ctx, "Resize"); err != nil {
-		return err
-	}
-	defer s.leave("Resize", &err)
-	const op = "resize terminal"
-	c, ok := s.commands[id]
-	switch {
-	case !ok:
-		return unknown(op, id)
-	case rows == 0 || cols == 0:
-		return sandbox.Errorf(sandbox.ClassInvalid, op, "a terminal has at least one row and one column")
-	case c.status.State != sandbox.StateRunning:
-		return nil
-	case !c.tty:
-		return sandbox.Errorf(sandbox.ClassInvalid, op, "the command has no terminal: start it with one")
-	}
-	c.rows, c.cols = rows, cols
-	s.signal()
-	return nil
-}
-
-// Kill implements sandbox.Sandbox.
-func (s *Sandbox) Kill(ctx context.Context, id string) (err error) {
-	if err := s.enter(ctx, "Kill"); err != nil {
-		return err
-	}
-	_, ok := s.commands[id]
-	s.mu.Unlock()
-	if ok {
-		s.kill(id, func(st *sandbox.Status) { st.Killed = true })
-	}
-	s.mu.Lock()
-	defer s.leave("Kill", &err)
-	if !ok {
-		return unknown("kill", id)
-	}
-	return nil
-}
-
-// Commands implements sandbox.Sandbox.
-func (s *Sandbox) Commands(ctx context.Context) (all []sandbox.Status, err error) {
-	if err := s.enter(ctx, "Commands"); err != nil {
-		return nil, err
-	}
-	defer s.leave("Commands", &err)
-	for _, c := range s.commands {
-		if c.status.State == sandbox.StateRunning {
-			all = append(all, c.status)
-		}
-	}
-	slices.SortFunc(all, func(a, b sandbox.Status) int { return strings.Compare(a.ID, b.ID) })
-	return all, nil
+	p.signal()
 }

@@ -1,65 +1,81 @@
-// This file makes the sandbox in memory and lets tests inject faults.
-
-// Package fake is a sandbox in memory, for tests: a map of files, commands that are Go functions, and faults on demand.
+// Package fake is a sandbox in memory, for tests: a tree of files, commands that are Go functions or scripts for a small
+// shell, and faults on demand. New makes one sandbox, NewBackend a backend of them that passes the conformance suite.
+//
+// This file makes the sandbox.
 package fake
 
 import (
 	"context"
 	"io/fs"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sandboxagent/internal/sandbox"
 )
 
-// Sandbox implements sandbox.Sandbox. Directories exist as long as there is a file below them.
+// Kind names the fake backend.
+const Kind sandbox.Kind = "fake"
+
+// workspace is what the root of every sandbox is called.
+const workspace = "/fake/workspace"
+
+// Sandbox implements sandbox.Sandbox. Several may be open on the same place.
 type Sandbox struct {
-	ref sandbox.Ref
+	*place
+	env    []string
+	closed atomic.Bool
+}
+
+// place is what sandboxes are open on.
+type place struct {
+	ref   sandbox.Ref
+	shell bool // commands without a Program are scripts
 
 	mu       sync.Mutex
-	files    map[string]node
+	root     *node
 	programs map[string]Program
 	commands map[string]*command
 	applied  map[string]error
 	before   map[string][]error
 	after    map[string][]error
+	faults   []Fault
+	steps    *int // after how many edits the Apply under way goes wrong; nil if it does not
 	calls    map[string]int
+	gone     bool
 	changed  chan struct{} // closed and replaced whenever a command changes
 }
 
-// node is a file or a link.
-type node struct {
-	data   []byte
-	mode   fs.FileMode
-	mtime  time.Time
-	target string
-}
-
-// New makes a sandbox with the given files, of mode 0644.
-func New(files map[string]string) *Sandbox {
-	s := &Sandbox{
-		ref:   sandbox.Ref{Kind: "fake", ID: "fake", Workspace: "/fake/workspace"},
-		files: map[string]node{}, programs: map[string]Program{}, commands: map[string]*command{}, applied: map[string]error{},
+func newPlace(id string) *place {
+	return &place{
+		ref:      sandbox.Ref{Kind: Kind, ID: id, Workspace: workspace},
+		root:     newDir(),
+		programs: map[string]Program{}, commands: map[string]*command{}, applied: map[string]error{},
 		before: map[string][]error{}, after: map[string][]error{}, calls: map[string]int{}, changed: make(chan struct{}),
 	}
+}
+
+// New makes a sandbox with the given files, of mode 0644. It has no shell: only commands that are a Program can run.
+func New(files map[string]string) *Sandbox {
+	s := &Sandbox{place: newPlace("fake")}
 	for path, data := range files {
 		s.Put(path, data, 0o644)
 	}
 	return s
 }
 
-// Put makes or replaces a file.
+// Put makes or replaces a file, with the directories above it. A path that cannot be is ignored.
 func (s *Sandbox) Put(path, data string, mode fs.FileMode) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.files[path] = node{data: []byte(data), mode: mode, mtime: time.Now()}
+	s.plant(path, &node{data: []byte(data), mode: mode, mtime: time.Now()})
 }
 
 // Link makes or replaces a symbolic link.
 func (s *Sandbox) Link(path, target string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.files[path] = node{mode: fs.ModeSymlink | 0o777, mtime: time.Now(), target: target}
+	s.plant(path, newLink(target))
 }
 
 // Files returns the content of all regular files.
@@ -67,11 +83,11 @@ func (s *Sandbox) Files() map[string]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := map[string]string{}
-	for path, n := range s.files {
+	s.root.walk(".", func(path string, n *node) {
 		if n.mode.IsRegular() {
 			all[path] = string(n.data)
 		}
-	}
+	})
 	return all
 }
 
@@ -79,22 +95,10 @@ func (s *Sandbox) Files() map[string]string {
 func (s *Sandbox) Mode(path string) fs.FileMode {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.files[path].mode
-}
-
-// Fail lets the next calls of the method op (e.g. "Start") fail with these errors, one each, before they do anything; a nil
-// lets one pass.
-func (s *Sandbox) Fail(op string, errs ...error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.before[op] = append(s.before[op], errs...)
-}
-
-// LoseReply lets the next calls of the method op do their work and then fail with these errors, one each.
-func (s *Sandbox) LoseReply(op string, errs ...error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.after[op] = append(s.after[op], errs...)
+	if at, err := s.find("stat", path, false); err == nil && at.node != nil {
+		return at.node.mode
+	}
+	return 0
 }
 
 // Calls returns how often the method op was called.
@@ -104,49 +108,51 @@ func (s *Sandbox) Calls(op string) int {
 	return s.calls[op]
 }
 
-// enter counts a call and returns the error it is to fail with, if any; the mutex is held afterwards if it is nil.
-func (s *Sandbox) enter(ctx context.Context, op string) error {
+// do carries out a call of the method op, whose work is done with the mutex held, or lets it go wrong as was asked for.
+func (s *Sandbox) do(ctx context.Context, op string, work func() error) error {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.calls[op]++
-	err := take(s.before, op)
-	if err == nil && ctx.Err() != nil {
-		err = &sandbox.Error{Class: sandbox.ClassCanceled, Op: op, Err: ctx.Err()}
+	if err := s.usable(op); err != nil {
+		return err
 	}
-	if err != nil {
-		s.mu.Unlock()
+	if ctx.Err() != nil {
+		return canceled(ctx, op)
+	}
+	if err := take(s.before, op); err != nil {
+		return err
+	}
+	err := s.suffer(ctx, op, work)
+	if lost := take(s.after, op); lost != nil {
+		return lost
 	}
 	return err
 }
 
-// leave releases the mutex and puts the error of a lost reply into err, if one was asked for.
-func (s *Sandbox) leave(op string, err *error) {
-	if lost := take(s.after, op); lost != nil {
-		*err = lost
+func (s *Sandbox) usable(op string) error {
+	switch {
+	case s.closed.Load():
+		return sandbox.Errorf(sandbox.ClassInvalid, op, "it was closed")
+	case s.gone:
+		return sandbox.Errorf(sandbox.ClassNotFound, op, "the sandbox was destroyed")
 	}
-	s.mu.Unlock()
+	return nil
 }
 
-// take returns and removes the first error of a queue.
-func take(queues map[string][]error, op string) error {
-	queue := queues[op]
-	if len(queue) == 0 {
-		return nil
-	}
-	queues[op] = queue[1:]
-	return queue[0]
+func canceled(ctx context.Context, op string) error {
+	return &sandbox.Error{Class: sandbox.ClassCanceled, Op: op, Message: "canceled", Err: context.Cause(ctx)}
 }
 
 // Ref implements sandbox.Sandbox.
 func (s *Sandbox) Ref() sandbox.Ref { return s.ref }
 
 // Health implements sandbox.Sandbox.
-func (s *Sandbox) Health(ctx context.Context) (err error) {
-	if err := s.enter(ctx, "Health"); err != nil {
-		return err
-	}
-	defer s.leave("Health", &err)
-	return nil
+func (s *Sandbox) Health(ctx context.Context) error {
+	return s.do(ctx, "Health", func() error { return nil })
 }
 
 // Close implements sandbox.Sandbox.
-func (s *Sandbox) Close() error { return nil }
+func (s *Sandbox) Close() error {
+	s.closed.Store(true)
+	return nil
+}

@@ -1,22 +1,30 @@
-// This file answers questions about the files in memory and changes them.
+// This file answers questions about the files in memory.
 
 package fake
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"io/fs"
-	"maps"
+	"errors"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
-	"time"
+	"unicode/utf8"
 
 	"github.com/bmatcuk/doublestar/v4"
 
 	"sandboxagent/internal/sandbox"
+)
+
+const (
+	maxRead      = 8 << 20 // bytes of one ReadFile
+	maxListed    = 20_000
+	maxSearched  = 4 << 20 // bytes of a file that is searched
+	maxLine      = 500     // bytes of a line in an answer
+	defaultFound = 200
 )
 
 // Hash returns what Edit.Before must be for a file of this content.
@@ -25,211 +33,221 @@ func Hash(data string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// clean checks a path; the root is ".".
-func clean(op, name string) (string, error) {
-	cleaned := path.Clean(name)
-	if path.IsAbs(name) || cleaned == ".." || strings.HasPrefix(cleaned, "../") {
-		return "", &sandbox.Error{Class: sandbox.ClassDenied, Op: op, Path: name, Message: "the path leads outside the workspace"}
-	}
-	return cleaned, nil
-}
-
-func missing(op, name string) error {
-	return &sandbox.Error{Class: sandbox.ClassNotFound, Op: op, Path: name, Message: "there is no such file or directory"}
-}
-
-// below returns the files below a directory, sorted; the mutex is held.
-func (s *Sandbox) below(dir string) []string {
-	var all []string
-	for _, name := range slices.Sorted(maps.Keys(s.files)) {
-		if dir == "." || strings.HasPrefix(name, dir+"/") {
-			all = append(all, name)
-		}
-	}
-	return all
-}
-
 // ReadFile implements sandbox.Sandbox.
 func (s *Sandbox) ReadFile(ctx context.Context, name string, offset int64, n int) (content sandbox.FileContent, err error) {
-	if err := s.enter(ctx, "ReadFile"); err != nil {
-		return content, err
+	err = s.do(ctx, "ReadFile", func() error {
+		content, err = s.read(name, offset, n)
+		return err
+	})
+	return content, err
+}
+
+func (p *place) read(name string, offset int64, n int) (none sandbox.FileContent, err error) {
+	const op = "read file"
+	if offset < 0 || n < 0 {
+		return none, invalid(op, name, "offset and length must not be negative")
 	}
-	defer s.leave("ReadFile", &err)
-	name, err = clean("read file", name)
-	if err != nil {
-		return content, err
-	}
-	file, ok := s.files[name]
-	if ok && file.target != "" {
-		file, ok = s.files[path.Join(path.Dir(name), file.target)]
-	}
+	at, err := p.find(op, name, true)
 	switch {
-	case !ok && len(s.below(name)) > 0:
-		return content, &sandbox.Error{Class: sandbox.ClassInvalid, Op: "read file", Path: name, Message: "this is a directory"}
-	case !ok:
-		return content, missing("read file", name)
+	case err != nil:
+		return none, err
+	case at.node == nil:
+		return none, missing(op, name)
+	case at.node.children != nil:
+		return none, invalid(op, name, "it is a directory")
 	}
-	size := int64(len(file.data))
+	size := int64(len(at.node.data))
 	start := min(offset, size)
-	end := min(start+int64(n), size)
-	content = sandbox.FileContent{Data: slices.Clone(file.data[start:end]), Size: size, Mode: file.mode}
-	if start == 0 && end == size {
-		content.Hash = Hash(string(file.data))
+	end := min(start+int64(min(n, maxRead)), size)
+	content := sandbox.FileContent{Data: slices.Clone(at.node.data[start:end]), Size: size, Mode: at.node.mode}
+	if offset == 0 && end == size {
+		content.Hash = Hash(string(at.node.data))
 	}
 	return content, nil
 }
 
 // Stat implements sandbox.Sandbox.
 func (s *Sandbox) Stat(ctx context.Context, name string) (entry sandbox.Entry, err error) {
-	if err := s.enter(ctx, "Stat"); err != nil {
-		return entry, err
-	}
-	defer s.leave("Stat", &err)
-	if name, err = clean("stat", name); err != nil {
-		return entry, err
-	}
-	if _, ok := s.files[name]; !ok && name != "." && len(s.below(name)) == 0 {
-		return entry, missing("stat", name)
-	}
-	return s.entry(name), nil
+	err = s.do(ctx, "Stat", func() error {
+		at, err := s.find("stat", name, false)
+		if err == nil && at.node == nil {
+			err = missing("stat", name)
+		}
+		if err == nil {
+			entry = at.node.entry(at.path)
+		}
+		return err
+	})
+	return entry, err
 }
 
-// entry describes a file, or a directory if there is no file of that name; the mutex is held.
-func (s *Sandbox) entry(name string) sandbox.Entry {
-	n, ok := s.files[name]
-	if !ok {
-		return sandbox.Entry{Path: name, Mode: fs.ModeDir | 0o755, Mtime: time.Unix(0, 0)}
+func (n *node) entry(path string) sandbox.Entry {
+	size := len(n.data)
+	if n.target != "" {
+		size = len(n.target)
 	}
-	return sandbox.Entry{Path: name, Mode: n.mode, Size: int64(len(n.data)), Mtime: n.mtime, Target: n.target}
+	return sandbox.Entry{Path: path, Mode: n.mode, Size: int64(size), Mtime: n.mtime, Target: n.target}
 }
 
 // List implements sandbox.Sandbox.
 func (s *Sandbox) List(ctx context.Context, dir string, depth, limit int) (listing sandbox.Listing, err error) {
-	if err := s.enter(ctx, "List"); err != nil {
-		return listing, err
-	}
-	defer s.leave("List", &err)
-	if dir, err = clean("list", dir); err != nil {
-		return listing, err
-	}
-	below := s.below(dir)
-	if _, ok := s.files[dir]; ok {
-		return listing, &sandbox.Error{Class: sandbox.ClassInvalid, Op: "list", Path: dir, Message: "this is not a directory"}
-	}
-	if len(below) == 0 && dir != "." {
-		return listing, missing("list", dir)
-	}
-	names := map[string]bool{}
-	for _, name := range below {
-		parts := strings.Split(strings.TrimPrefix(name, dir+"/"), "/")
-		for n := 1; n <= min(depth, len(parts)); n++ {
-			names[path.Join(dir, strings.Join(parts[:n], "/"))] = true
+	err = s.do(ctx, "List", func() error {
+		const op = "list"
+		at, err := s.find(op, dir, true)
+		if err != nil {
+			return err
 		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if len(listing.Entries) == limit {
-			listing.Truncated = true
-			break
+		if at.node == nil || at.node.children == nil {
+			return missing(op, dir)
 		}
-		listing.Entries = append(listing.Entries, s.entry(name))
+		listing = at.node.list(asked(at, dir), depth, limit)
+		return nil
+	})
+	return listing, err
+}
+
+// asked is the path of a directory as it was asked for: what is below it is named by that.
+func asked(at found, name string) string {
+	if rel, err := clean("", name); err == nil {
+		return rel
 	}
-	return listing, nil
+	return at.path
+}
+
+func (n *node) list(dir string, depth, limit int) (l sandbox.Listing) {
+	if limit <= 0 || limit > maxListed {
+		limit = maxListed
+	}
+	above := strings.Count(path.Join(dir, "x"), "/")
+	n.walk(dir, func(p string, n *node) {
+		if strings.Count(p, "/")-above >= max(depth, 1) {
+			return
+		}
+		if len(l.Entries) == limit {
+			l.Truncated = true
+			return
+		}
+		l.Entries = append(l.Entries, n.entry(p))
+	})
+	return l
 }
 
 // Search implements sandbox.Sandbox.
 func (s *Sandbox) Search(ctx context.Context, q sandbox.Query) (result sandbox.SearchResult, err error) {
-	if err := s.enter(ctx, "Search"); err != nil {
-		return result, err
-	}
-	defer s.leave("Search", &err)
-	dir, err := clean("search", q.Path)
-	if err != nil {
-		return result, err
-	}
+	err = s.do(ctx, "Search", func() error {
+		result, err = s.search(q)
+		return err
+	})
+	return result, err
+}
+
+var errEnough = errors.New("enough")
+
+type searcher struct {
+	place *place
+	query sandbox.Query
+	base  string // what globs are relative to
+	re    *regexp.Regexp
+	limit int
+	out   sandbox.SearchResult
+}
+
+func (p *place) search(q sandbox.Query) (sandbox.SearchResult, error) {
+	const op = "search"
 	pattern := q.Pattern
 	if q.Literal {
 		pattern = regexp.QuoteMeta(pattern)
 	}
 	re, err := regexp.Compile(pattern)
 	if err != nil {
-		return result, sandbox.Errorf(sandbox.ClassInvalid, "search", "the pattern is no regular expression: %v", err)
+		return sandbox.SearchResult{}, sandbox.Errorf(sandbox.ClassInvalid, op, "the pattern is no regular expression: %v", err)
 	}
-	limit := q.Limit
-	if limit == 0 {
-		limit = 200
+	if !doublestar.ValidatePattern(q.Glob) {
+		return sandbox.SearchResult{}, sandbox.Errorf(sandbox.ClassInvalid, op, "the glob %q is malformed", q.Glob)
 	}
-	names := s.below(dir)
-	if _, ok := s.files[dir]; ok {
-		names = []string{dir}
+	at, err := p.find(op, q.Path, true)
+	if err == nil && at.node == nil {
+		err = missing(op, q.Path)
 	}
-	for _, name := range names {
-		if ok, err := doublestar.Match(q.Glob, strings.TrimPrefix(name, dir+"/")); q.Glob != "" && (err != nil || !ok) {
-			continue
-		}
-		for _, match := range matches(name, string(s.files[name].data), re, q.Pattern == "") {
-			if len(result.Matches) == limit {
-				result.Truncated = true
-				return result, nil
-			}
-			result.Matches = append(result.Matches, match)
-		}
+	if err != nil {
+		return sandbox.SearchResult{}, err
 	}
-	return result, nil
+	s := &searcher{place: p, query: q, re: re, limit: q.Limit, base: asked(at, q.Path)}
+	if s.limit <= 0 {
+		s.limit = defaultFound
+	}
+	if at.node.children == nil {
+		name := s.base
+		s.base = path.Dir(name)
+		err = s.file(name)
+	} else {
+		err = s.dir(s.base, at.node)
+	}
+	s.out.Truncated = errors.Is(err, errEnough)
+	return s.out, nil
 }
 
-// matches returns the matching lines of a file, or the file itself when only names are asked for.
-func matches(name, data string, re *regexp.Regexp, namesOnly bool) []sandbox.Match {
-	if namesOnly {
-		return []sandbox.Match{{Path: name}}
-	}
-	var all []sandbox.Match
-	for i, line := range strings.Split(strings.TrimSuffix(data, "\n"), "\n") {
-		if re.MatchString(line) {
-			all = append(all, sandbox.Match{Path: name, Line: i + 1, Text: line[:min(len(line), 500)]})
+func (s *searcher) dir(dir string, n *node) error {
+	for _, name := range n.names() {
+		child, p := n.children[name], path.Join(dir, name)
+		var err error
+		switch {
+		case child.children == nil:
+			err = s.file(p)
+		case s.query.Hidden || !strings.HasPrefix(name, "."):
+			err = s.dir(p, child)
 		}
-	}
-	return all
-}
-
-// Apply implements sandbox.Sandbox.
-func (s *Sandbox) Apply(ctx context.Context, id string, edits []sandbox.Edit) (err error) {
-	if err := s.enter(ctx, "Apply"); err != nil {
-		return err
-	}
-	defer s.leave("Apply", &err)
-	if outcome, ok := s.applied[id]; ok {
-		return outcome
-	}
-	outcome := s.apply(edits)
-	s.applied[id] = outcome
-	return outcome
-}
-
-// apply makes all edits or none; the mutex is held.
-func (s *Sandbox) apply(edits []sandbox.Edit) error {
-	for _, e := range edits {
-		if _, err := clean("apply", e.Path); err != nil {
+		if err != nil {
 			return err
 		}
-		n, ok := s.files[e.Path]
-		now := ""
-		if ok {
-			now = Hash(string(n.data))
-		}
-		if e.Before != "*" && e.Before != now {
-			return &sandbox.Error{Class: sandbox.ClassConflict, Op: "apply", Path: e.Path, Message: "the file changed meanwhile"}
-		}
-	}
-	for _, e := range edits {
-		if e.Delete {
-			delete(s.files, e.Path)
-			continue
-		}
-		mode := e.Mode
-		if n, ok := s.files[e.Path]; ok {
-			mode = n.mode
-		}
-		s.files[e.Path] = node{data: slices.Clone(e.Content), mode: mode, mtime: time.Now()}
 	}
 	return nil
+}
+
+func (s *searcher) file(p string) error {
+	name := p
+	if s.base != "." {
+		name = strings.TrimPrefix(p, s.base+"/")
+	}
+	if ok, err := doublestar.Match(s.query.Glob, name); s.query.Glob != "" && (err != nil || !ok) {
+		return nil
+	}
+	if s.query.Pattern == "" {
+		return s.add(sandbox.Match{Path: p})
+	}
+	at, err := s.place.find("search", p, true)
+	if err != nil || at.node == nil || at.node.children != nil || len(at.node.data) > maxSearched || bytes.IndexByte(at.node.data, 0) >= 0 {
+		s.out.Skipped++
+		return nil
+	}
+	for i, line := range strings.Split(strings.TrimSuffix(string(at.node.data), "\n"), "\n") {
+		line = strings.TrimSuffix(line, "\r")
+		if !s.re.MatchString(line) {
+			continue
+		}
+		if err := s.add(sandbox.Match{Path: p, Line: i + 1, Text: cutLine(line)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *searcher) add(m sandbox.Match) error {
+	if len(s.out.Matches) == s.limit {
+		return errEnough
+	}
+	s.out.Matches = append(s.out.Matches, m)
+	return nil
+}
+
+// cutLine bounds a line without splitting a character.
+func cutLine(line string) string {
+	if len(line) <= maxLine {
+		return line
+	}
+	n := maxLine
+	for n > maxLine-utf8.UTFMax && !utf8.RuneStart(line[n]) {
+		n--
+	}
+	return line[:n]
 }

@@ -51,7 +51,7 @@ func followsThePathPolicy(e *env) {
 		"dir": sandbox.ClassInvalid, "": sandbox.ClassInvalid, "a\x00b": sandbox.ClassInvalid, strings.Repeat("x", 300): sandbox.ClassInvalid,
 		"none": sandbox.ClassNotFound, "dangling": sandbox.ClassNotFound, "dir/f/x": sandbox.ClassNotFound, "none/x": sandbox.ClassNotFound,
 		"out": sandbox.ClassDenied, "outdir/secret": sandbox.ClassDenied, "relout/etc": sandbox.ClassDenied,
-		"loop": sandbox.ClassDenied, "loop/x": sandbox.ClassDenied,
+		"absin": sandbox.ClassDenied, "loop": sandbox.ClassDenied, "loop/x": sandbox.ClassDenied,
 	}
 	full := map[string]sandbox.Class{
 		root + "/" + e.at("dir/f"): "", root + "/./" + e.at("in"): "", root: sandbox.ClassInvalid, ".": sandbox.ClassInvalid,

@@ -24,6 +24,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sandboxagent/internal/sandbox"
+	"sandboxagent/internal/sandbox/fake"
 )
 
 // Suite says what to test.
@@ -52,7 +53,7 @@ type Target struct {
 	// Gone fails the test unless nothing is left of a sandbox that was destroyed.
 	Gone func(t *testing.T, ref sandbox.Ref)
 	// Inject makes something go wrong with a coming call; nil where nothing can be made to.
-	Inject func(Fault)
+	Inject func(ref sandbox.Ref, f fake.Fault)
 }
 
 // Usage is what a sandbox takes.
