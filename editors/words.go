@@ -23,6 +23,12 @@ const (
 	MaxOutputRead   = 256 << 10
 )
 
+// Models that always exist.
+const (
+	DefaultModel = "gpt-5.6-sol" // where none was chosen
+	DemoModel    = "demo"        // needs neither key nor network
+)
+
 // BackendKind names a kind of sandbox.
 type BackendKind string
 

@@ -17,7 +17,7 @@ import (
 
 // The defaults.
 const (
-	DefaultModel             = "gpt-5.6-sol"
+	DefaultModel             = editors.DefaultModel
 	DefaultApprovalMode      = editors.ApprovalAsk
 	DefaultOpenAIIdleTimeout = time.Minute
 	DefaultWorkerIdleTimeout = 30 * time.Minute

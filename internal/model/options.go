@@ -8,14 +8,16 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"sandboxagent/editors"
 )
 
 // Names of models that always exist.
 const (
 	// DefaultModel is used where no model was chosen.
-	DefaultModel = "gpt-5.6-sol"
+	DefaultModel = editors.DefaultModel
 	// DemoModel needs neither key nor network.
-	DemoModel = "demo"
+	DemoModel = editors.DemoModel
 )
 
 // The wires a server may speak.

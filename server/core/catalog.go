@@ -10,7 +10,6 @@ import (
 
 	"sandboxagent/editors"
 	"sandboxagent/internal/config"
-	"sandboxagent/internal/model"
 )
 
 const (
@@ -50,7 +49,7 @@ func (c *Core) Models(ctx context.Context) []editors.ModelInfo {
 		chosen.Available, chosen.Reason = false, "there is no OpenAI API key"
 		chosen.Remedy = "Set OPENAI_API_KEY, or use the model demo."
 	}
-	demo := editors.ModelInfo{ID: model.DemoModel, Provider: "demo", Available: true}
+	demo := editors.ModelInfo{ID: editors.DemoModel, Provider: "demo", Available: true}
 	if chosen.ID == demo.ID {
 		return []editors.ModelInfo{demo}
 	}
