@@ -137,9 +137,18 @@ func outcome(result Result, status sandbox.Status) string {
 	case status.Failure != "":
 		return "The command could not be run: " + Head(status.Failure, 500)
 	case status.Signal != "":
-		return "Ended by signal " + status.Signal + " (exit code " + strconv.Itoa(status.ExitCode) + ")" + after + "."
+		return "Ended by signal " + status.Signal + " (exit code " + strconv.Itoa(status.ExitCode) + ")" + after + "." + guess(status)
 	}
-	return "Exit code " + strconv.Itoa(status.ExitCode) + after + "."
+	return "Exit code " + strconv.Itoa(status.ExitCode) + after + "." + guess(status)
+}
+
+// guess tells why a command was killed that nobody here killed: systems end programs so when memory runs out.
+func guess(status sandbox.Status) string {
+	const killed = 137
+	if status.ExitCode != killed {
+		return ""
+	}
+	return " It was killed from outside, perhaps because memory ran out."
 }
 
 // share divides room between two texts: each gets half and what the other does not need of its half.

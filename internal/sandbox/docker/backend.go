@@ -146,12 +146,12 @@ func (b *Backend) Open(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox,
 		if err != nil {
 			return nil, err
 		}
-		x, err := b.box(ctx, r, spec.Env)
+		x, err := b.box(ctx, r)
 		if err != nil {
 			return nil, err
 		}
 		if err = x.open(ctx, spec.Notify); err == nil {
-			return &handle{box: x}, nil
+			return &handle{box: x, env: spec.Env}, nil
 		}
 		if !x.gone.Load() || try == openTries {
 			return nil, err
@@ -160,7 +160,7 @@ func (b *Backend) Open(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox,
 }
 
 // box returns the box of the sandbox, the same as long as it is open here.
-func (b *Backend) box(ctx context.Context, r record, env []string) (*box, error) {
+func (b *Backend) box(ctx context.Context, r record) (*box, error) {
 	if x := b.current(r); x != nil {
 		return x, nil
 	}
@@ -181,7 +181,7 @@ func (b *Backend) box(ctx context.Context, r record, env []string) (*box, error)
 	if x := b.boxes[r.ID]; x != nil && x.born == r.Born {
 		return x, nil
 	}
-	x := newBox(b, r, p, env)
+	x := newBox(b, r, p)
 	b.boxes[r.ID] = x
 	return x, nil
 }
@@ -204,7 +204,7 @@ func (b *Backend) find(ctx context.Context, ref sandbox.Ref) (*box, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.box(ctx, r, nil)
+	return b.box(ctx, r)
 }
 
 // Close ends the connections to all sandboxes and to the engine. Sandboxes and commands live on.

@@ -41,9 +41,9 @@ type box struct {
 	installed string       // id of the container in which the helper is known to be
 }
 
-func newBox(b *Backend, r record, p program, env []string) *box {
+func newBox(b *Backend, r record, p program) *box {
 	x := &box{b: b, id: r.ID, born: r.Born, folder: r.Workspace, program: p}
-	x.client = client.New(client.Options{Build: p.build, Env: env, Dial: x.dial})
+	x.client = client.New(client.Options{Build: p.build, Dial: x.dial})
 	return x
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"sandboxagent/internal/sandbox"
 	"sandboxagent/internal/sandbox/docker/testimage"
+	"sandboxagent/internal/sandbox/sandboxtest"
 )
 
 // patience is how long a condition may take that holds within a second on an idle machine.
@@ -40,6 +41,7 @@ var helperBinary = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
+	sandboxtest.Worker(fromDescription)
 	code := m.Run()
 	if file, err := helperBinary(); err == nil {
 		_ = os.RemoveAll(filepath.Dir(file))
@@ -48,7 +50,7 @@ func TestMain(m *testing.M) {
 }
 
 // newBackend makes a backend with a host of its own; what it made is gone with the test.
-func newBackend(t *testing.T, change ...func(*Options)) *Backend {
+func newBackend(t testing.TB, change ...func(*Options)) *Backend {
 	t.Helper()
 	image := testimage.Need(t)
 	helper, err := helperBinary()
@@ -72,7 +74,7 @@ func again(t *testing.T, b *Backend) *Backend {
 	return next
 }
 
-func removeAll(t *testing.T, b *Backend) {
+func removeAll(t testing.TB, b *Backend) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -87,7 +89,7 @@ func removeAll(t *testing.T, b *Backend) {
 	require.NoError(t, b.Close())
 }
 
-func open(t *testing.T, b *Backend, spec sandbox.Spec) sandbox.Sandbox {
+func open(t testing.TB, b *Backend, spec sandbox.Spec) sandbox.Sandbox {
 	t.Helper()
 	if spec.ID == "" {
 		spec.ID = "s"
@@ -114,7 +116,7 @@ func succeed(t *testing.T, s sandbox.Sandbox, script string) string {
 	return strings.TrimSpace(out)
 }
 
-func await(t *testing.T, s sandbox.Sandbox, id string) sandbox.Status {
+func await(t testing.TB, s sandbox.Sandbox, id string) sandbox.Status {
 	t.Helper()
 	var after sandbox.Offsets
 	for end := time.Now().Add(patience); time.Now().Before(end); {
@@ -129,7 +131,7 @@ func await(t *testing.T, s sandbox.Sandbox, id string) sandbox.Status {
 	return sandbox.Status{}
 }
 
-func output(t *testing.T, s sandbox.Sandbox, id string, stream sandbox.Stream) string {
+func output(t testing.TB, s sandbox.Sandbox, id string, stream sandbox.Stream) string {
 	t.Helper()
 	chunk, err := s.Output(t.Context(), id, stream, 0, 1<<20)
 	require.NoError(t, err)
@@ -140,7 +142,7 @@ func (b *Backend) containers(t *testing.T, id string) []container.Summary {
 	t.Helper()
 	e, err := b.engine()
 	require.NoError(t, err)
-	list, err := e.ContainerList(t.Context(), container.ListOptions{All: true, Filters: b.ours(id)})
+	list, err := e.ContainerList(context.WithoutCancel(t.Context()), container.ListOptions{All: true, Filters: b.ours(id)})
 	require.NoError(t, err)
 	return list
 }

@@ -13,6 +13,7 @@ import (
 // handle implements sandbox.Sandbox.
 type handle struct {
 	box    *box
+	env    []string // of every command
 	closed atomic.Bool
 }
 
@@ -40,6 +41,7 @@ func (h *handle) Start(ctx context.Context, id string, cmd sandbox.Command) erro
 		return err
 	}
 	defer done()
+	cmd.Env = append(append([]string{}, h.env...), cmd.Env...)
 	return s.Start(ctx, id, cmd)
 }
 

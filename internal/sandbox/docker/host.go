@@ -61,8 +61,10 @@ func (b *Backend) endpoint() (endpoint, error) {
 }
 
 func (b *Backend) env(name string) string {
-	value, _ := b.opts.Env(name)
-	return value
+	if value, ok := b.opts.Env(name); ok {
+		return value
+	}
+	return ""
 }
 
 // dockerDir is where Docker's own command keeps its configuration.

@@ -1,0 +1,125 @@
+// This file tests that sandboxes and their commands outlast an engine that goes away and comes back.
+
+package docker
+
+import (
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sandboxagent/internal/sandbox"
+)
+
+// wire is a socket that leads to the engine and can be cut.
+type wire struct {
+	path, to string
+
+	mu       sync.Mutex
+	listener net.Listener
+	conns    []net.Conn
+}
+
+func newWire(t *testing.T) *wire {
+	t.Helper()
+	e, err := backendWith(t, map[string]string{"HOME": os.Getenv("HOME"), "DOCKER_HOST": os.Getenv("DOCKER_HOST")}).engine()
+	require.NoError(t, err)
+	to, local := strings.CutPrefix(e.host, unixScheme)
+	if !local {
+		t.Skip("the engine is behind a network")
+	}
+	w := &wire{path: filepath.Join(t.TempDir(), "docker.sock"), to: to}
+	t.Cleanup(w.cut)
+	return w
+}
+
+func (w *wire) join(t *testing.T) {
+	t.Helper()
+	l, err := net.Listen("unix", w.path)
+	require.NoError(t, err)
+	w.mu.Lock()
+	w.listener = l
+	w.mu.Unlock()
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go w.carry(conn)
+		}
+	}()
+}
+
+func (w *wire) carry(conn net.Conn) {
+	engine, err := net.Dial("unix", w.to)
+	if err != nil {
+		_ = conn.Close()
+		return
+	}
+	w.mu.Lock()
+	w.conns = append(w.conns, conn, engine)
+	w.mu.Unlock()
+	go func() { _, _ = io.Copy(engine, conn); _ = engine.Close() }()
+	_, _ = io.Copy(conn, engine)
+	_ = conn.Close()
+}
+
+// cut ends every connection and takes no more.
+func (w *wire) cut() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.listener != nil {
+		_ = w.listener.Close()
+	}
+	for _, conn := range w.conns {
+		_ = conn.Close()
+	}
+	w.conns = nil
+}
+
+func TestEngineGoesAndComesBack(t *testing.T) {
+	w := newWire(t)
+	b := newBackend(t)
+	reaching := b.opts
+	reaching.Env = func(name string) (string, bool) { return unixScheme + w.path, name == "DOCKER_HOST" }
+	far, err := New(reaching)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = far.Close() })
+	w.join(t)
+	s := open(t, far, sandbox.Spec{})
+	require.NoError(t, s.Start(t.Context(), "long", sandbox.Command{Script: "echo once >> count; echo begun; while [ ! -e go ]; do sleep 0.05; done; echo done"}))
+	require.Eventually(t, func() bool { return output(t, s, "long", sandbox.Stdout) != "" }, patience, 10*time.Millisecond)
+
+	w.cut()
+	require.Eventually(t, func() bool {
+		err := s.Health(t.Context())
+		return sandbox.ClassOf(err) == sandbox.ClassUnavailable && strings.Contains(err.Error(), "start Docker")
+	}, patience, 10*time.Millisecond)
+	_, err = far.Open(t.Context(), sandbox.Spec{ID: "s"})
+	require.Equal(t, sandbox.ClassUnavailable, sandbox.ClassOf(err))
+
+	w.join(t)
+	succeed(t, s, "touch go")
+	require.Zero(t, await(t, s, "long").ExitCode)
+	require.Equal(t, "begun\ndone\n", output(t, s, "long", sandbox.Stdout))
+	require.Equal(t, "once", succeed(t, s, "cat count"))
+}
+
+// A container paused while a command runs is noticed by who waits, and goes on.
+func TestPausedWhileWaiting(t *testing.T) {
+	b := newBackend(t)
+	s := open(t, b, sandbox.Spec{})
+	e, err := b.engine()
+	require.NoError(t, err)
+	require.NoError(t, s.Start(t.Context(), "long", sandbox.Command{Script: "sleep 1; echo done"}))
+	require.NoError(t, e.ContainerPause(t.Context(), b.names("s").container))
+	require.Zero(t, await(t, s, "long").ExitCode)
+	require.Equal(t, "done\n", output(t, s, "long", sandbox.Stdout))
+}
