@@ -3,6 +3,8 @@
 package local
 
 import (
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -13,17 +15,66 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sandboxagent/internal/sandbox"
+	"sandboxagent/internal/sandbox/confine"
 	"sandboxagent/internal/sandbox/sandboxtest"
 )
 
+// jails are the kinds of confinement that the suite runs in. What is not possible here is skipped.
+func jails() []description {
+	all := []description{{Level: confine.LevelNone}, {Level: confine.LevelFull}}
+	if os.Getenv("SANDBOX_TEST_FULL") != "1" {
+		return all
+	}
+	for _, way := range confine.Methods() {
+		all = append(all, description{Level: confine.LevelFS, Methods: []confine.Method{way}})
+	}
+	return all
+}
+
 func TestConformance(t *testing.T) {
-	sandboxtest.Run(t, sandboxtest.Suite{Open: func(t *testing.T) sandboxtest.Target { return target(t, newBackend(t)) }})
+	for _, jail := range jails() {
+		t.Run(jail.String(), func(t *testing.T) {
+			sandboxtest.Run(t, sandboxtest.Suite{Open: func(t *testing.T) sandboxtest.Target {
+				return target(t, newBackendWith(t, jail.Level, jail.Methods...))
+			}})
+		})
+	}
+}
+
+// description is what another process needs to make the same backend.
+type description struct {
+	State   string
+	Level   confine.Level
+	Methods []confine.Method
+}
+
+// String names the confinement.
+func (d description) String() string {
+	if len(d.Methods) == 0 {
+		return string(d.Level)
+	}
+	return fmt.Sprint(d.Level, " by ", d.Methods[0])
+}
+
+func describe(t *testing.T, b *Backend) string {
+	t.Helper()
+	text, err := json.Marshal(description{b.opts.StateDir, b.opts.Confinement, b.opts.Methods})
+	require.NoError(t, err)
+	return string(text)
+}
+
+func fromDescription(text string) (sandbox.Backend, error) {
+	var d description
+	if err := json.Unmarshal([]byte(text), &d); err != nil {
+		return nil, err
+	}
+	return New(Options{StateDir: d.State, HelperBinary: selfPath(), HostID: "host", Confinement: d.Level, Methods: d.Methods})
 }
 
 // target tells the suite how to look at and into a backend.
 func target(t *testing.T, b *Backend) sandboxtest.Target {
 	return sandboxtest.Target{
-		Backend: b, Spec: sandbox.Spec{Workspace: t.TempDir()}, Other: t.TempDir(), Config: b.opts.StateDir,
+		Backend: b, Spec: sandbox.Spec{Workspace: t.TempDir()}, Other: t.TempDir(), Config: describe(t, b),
 		KillHelper: func(t *testing.T, ref sandbox.Ref) {
 			require.NoError(t, syscall.Kill(helperOf(t, b, ref.ID), syscall.SIGKILL))
 		},

@@ -1,4 +1,4 @@
-// This file sets the tests up: the test binary is the helper too, and a client that can be killed.
+// This file sets the tests up: the test binary is the helper too, and a worker that can be killed.
 
 package local
 
@@ -23,32 +23,12 @@ import (
 	"sandboxagent/internal/sandbox/sandboxtest"
 )
 
-// clientVerb makes the test binary open a sandbox, start a command and wait to be killed.
-const clientVerb = "client-to-be-killed"
-
 func TestMain(m *testing.M) {
 	if helper.Invoked(os.Args) {
 		os.Exit(helper.Main(os.Args[1:]))
 	}
-	sandboxtest.Worker(func(state string) (sandbox.Backend, error) {
-		return New(Options{StateDir: state, HelperBinary: selfPath(), HostID: "host"})
-	})
-	if len(os.Args) > 1 && os.Args[1] == clientVerb {
-		doomedClient(os.Args[2], os.Args[3], os.Args[4])
-	}
+	sandboxtest.Worker(fromDescription)
 	os.Exit(m.Run())
-}
-
-func doomedClient(state, workspace, script string) {
-	b, err := New(Options{StateDir: state, HelperBinary: selfPath()})
-	if err == nil {
-		var sb sandbox.Sandbox
-		if sb, err = b.Open(context.Background(), sandbox.Spec{ID: "s1", Workspace: workspace}); err == nil {
-			err = sb.Start(context.Background(), "c1", sandbox.Command{Script: script})
-		}
-	}
-	fmt.Println(err)
-	select {}
 }
 
 func selfPath() string {
@@ -124,22 +104,6 @@ func await(t testing.TB, sb sandbox.Sandbox, id string) sandbox.Status {
 			return st
 		}
 		after = st.Total
-	}
-}
-
-// awaitOutput waits until standard output contains text.
-func awaitOutput(t testing.TB, sb sandbox.Sandbox, id, text string) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	var after sandbox.Offsets
-	for !strings.Contains(read(t, sb, id, sandbox.Stdout), text) {
-		st, err := sb.Wait(ctx, id, after, patience)
-		require.NoError(t, err)
-		after = st.Total
-		if st.State != sandbox.StateRunning {
-			require.Contains(t, read(t, sb, id, sandbox.Stdout), text)
-		}
 	}
 }
 

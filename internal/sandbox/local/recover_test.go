@@ -3,11 +3,9 @@
 package local
 
 import (
-	"bufio"
 	"context"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -22,88 +20,9 @@ import (
 	"sandboxagent/internal/sandbox/confine"
 )
 
-func TestSameIDRunsOnce(t *testing.T) {
-	b, ws := newBackend(t), t.TempDir()
-	sb := open(t, b, "s1", ws)
-	cmd := sandbox.Command{Script: "echo run >> count; echo out"}
-	var wg sync.WaitGroup
-	for range 10 {
-		wg.Go(func() {
-			other, err := b.Open(context.Background(), sandbox.Spec{ID: "s1", Workspace: ws})
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			defer other.Close()
-			if err := other.Start(context.Background(), "c", cmd); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	first := await(t, sb, "c")
-	require.NoError(t, sb.Start(t.Context(), "c", sandbox.Command{Script: "echo another >> count"}))
-	require.Equal(t, first, await(t, sb, "c"))
-	require.Equal(t, "run\n", content(t, filepath.Join(ws, "count")))
-	helperOf(t, b, "s1")
-}
-
-func TestClientDies(t *testing.T) {
-	b, ws := newBackend(t), t.TempDir()
-	text := "echo run >> count; echo one; read x < gate; echo two"
-	require.NoError(t, syscall.Mkfifo(filepath.Join(ws, "gate"), 0o600))
-	doomed := exec.Command(selfPath(), clientVerb, b.opts.StateDir, ws, text)
-	out, err := doomed.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, doomed.Start())
-	line, err := bufio.NewReader(out).ReadString('\n')
-	require.NoError(t, err)
-	require.Equal(t, "<nil>\n", line)
-	require.NoError(t, doomed.Process.Kill())
-	_ = doomed.Wait()
-
-	sb := open(t, b, "s1", ws)
-	require.NoError(t, sb.Start(t.Context(), "c1", sandbox.Command{Script: text}))
-	awaitOutput(t, sb, "c1", "one")
-	require.NoError(t, os.WriteFile(filepath.Join(ws, "gate"), []byte("go\n"), 0))
-	st := await(t, sb, "c1")
-	require.Equal(t, 0, st.ExitCode)
-	require.Equal(t, "one\ntwo\n", read(t, sb, "c1", sandbox.Stdout))
-	require.Equal(t, "run\n", content(t, filepath.Join(ws, "count")))
-}
-
 func killHelper(t *testing.T, b *Backend) {
 	t.Helper()
 	require.NoError(t, syscall.Kill(helperOf(t, b, "s1"), syscall.SIGKILL))
-}
-
-func TestHelperDies(t *testing.T) {
-	b, ws, mark := newBackend(t), t.TempDir(), marker(t)
-	sb := open(t, b, "s1", ws)
-	done, _ := run(t, sb, "done", sandbox.Command{Script: "seq 100000; exit 4", OutputCap: 1000})
-	tail := read(t, sb, "done", sandbox.Stdout)
-	running := sandbox.Command{Script: "echo run >> count; " + hostile(mark) + "sleep " + mark}
-	require.NoError(t, sb.Start(t.Context(), "lost", running))
-	awaitOutput(t, sb, "lost", "started")
-	killHelper(t, b)
-
-	// the same client goes on, with a new helper
-	require.NoError(t, sb.Start(t.Context(), "lost", running))
-	st := await(t, sb, "lost")
-	require.Equal(t, sandbox.StateLost, st.State)
-	require.NotEmpty(t, st.Failure)
-	require.Equal(t, "started\n", read(t, sb, "lost", sandbox.Stdout))
-	require.Equal(t, "run\n", content(t, filepath.Join(ws, "count")))
-	eventually(t, func() bool { return len(processes("sleep\x00"+mark)) == 0 })
-
-	again := await(t, sb, "done")
-	require.True(t, done.Started.Equal(again.Started) && done.Ended.Equal(again.Ended))
-	done.Started, done.Ended, again.Started, again.Ended = time.Time{}, time.Time{}, time.Time{}, time.Time{}
-	require.Equal(t, done, again)
-	require.Equal(t, tail, read(t, sb, "done", sandbox.Stdout))
-	live, err := sb.Commands(t.Context())
-	require.NoError(t, err)
-	require.Empty(t, live)
 }
 
 func TestHelperAndSupervisorsDie(t *testing.T) {
@@ -118,16 +37,6 @@ func TestHelperAndSupervisorsDie(t *testing.T) {
 	require.NoError(t, syscall.Kill(supervisor, syscall.SIGKILL))
 	require.Equal(t, sandbox.StateLost, await(t, sb, "a").State)
 	require.Empty(t, processes("sleep\x00"+mark))
-}
-
-func TestDestroyAfterHelperDied(t *testing.T) {
-	b, ws, mark := newBackend(t), t.TempDir(), marker(t)
-	sb := open(t, b, "s1", ws)
-	require.NoError(t, sb.Start(t.Context(), "a", sandbox.Command{Script: hostile(mark) + "sleep " + mark}))
-	awaitOutput(t, sb, "a", "started")
-	killHelper(t, b)
-	require.NoError(t, b.Destroy(t.Context(), sb.Ref()))
-	eventually(t, func() bool { return len(processes("sleep\x00"+mark)) == 0 })
 }
 
 func TestOpenIsExclusive(t *testing.T) {
