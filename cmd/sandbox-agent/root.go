@@ -26,7 +26,7 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(
 		a.askVerb(), a.attachVerb(), a.sessionsVerb(), a.newVerb(), a.titleVerb(), a.configureVerb(), a.pauseVerb(),
 		a.destroyVerb(), a.interruptVerb(), a.approveVerb(), a.queueVerb(), a.historyVerb(), a.doctorVerb(), a.workerVerb(),
-		a.versionVerb(), a.lspVerb(),
+		a.checkpointVerb(), a.checkpointsVerb(), a.diffVerb(), a.restoreVerb(), a.versionVerb(), a.lspVerb(),
 	)
 	return root
 }

@@ -14,7 +14,9 @@ import (
 	"sandboxagent/internal/sandbox"
 )
 
-func hashOf(i, j int) tree.Hash { return tree.Sum([]byte{byte(i), byte(i >> 8), byte(j), byte(j >> 8)}) }
+func hashOf(i, j int) tree.Hash {
+	return tree.Sum([]byte{byte(i), byte(i >> 8), byte(j), byte(j >> 8)})
+}
 
 // liar is a workspace whose picture a test makes up.
 type liar struct {
@@ -96,4 +98,3 @@ func TestLyingWorkspaces(t *testing.T) {
 		})
 	}
 }
-

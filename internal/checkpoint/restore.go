@@ -88,13 +88,13 @@ func (s *Store) RestoreOnto(ctx context.Context, id string, w Workspace, o Resto
 // before takes the checkpoint of the tree as it is, or finds the one that an earlier try of the same restore took.
 func (s *Store) before(ctx context.Context, w Workspace, o *RestoreOptions) (Info, error) {
 	if o.EffectID != "" && o.Pin != nil && !o.DryRun {
-		o.Pin.Effect = o.EffectID
+		o.Pin.Effect, o.Pin.Reason = o.EffectID, Undo
 		refs, err := s.List(o.Pin.Session, o.Pin.Folder)
 		if err != nil {
 			return Info{}, err
 		}
 		for _, r := range refs {
-			if r.Effect == o.EffectID {
+			if r.Reason == Undo && r.Effect == o.EffectID {
 				return s.Stat(r.Checkpoint)
 			}
 		}

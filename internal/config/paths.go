@@ -42,16 +42,17 @@ type Paths struct {
 	DataDir    string // large, shared content: $XDG_DATA_HOME/sandbox-agent
 	RuntimeDir string // sockets, gone after a reboot: $XDG_RUNTIME_DIR/sandbox-agent, else a private temporary directory
 
-	ConfigFile   string // config.toml
-	EnvFile      string // .env beside it: keys
-	TemporalDir  string // of the embedded Temporal server
-	BlobDir      string
-	SandboxDir   string // of the local backends
-	LogDir       string
-	HostIDFile   string
-	WorkerLock   string // held by the one worker of the installation
-	WorkerSocket string // where that worker listens unless WorkerState says otherwise; at most MaxSocketPath bytes
-	WorkerState  string // JSON of a WorkerInfo
+	ConfigFile    string // config.toml
+	EnvFile       string // .env beside it: keys
+	TemporalDir   string // of the embedded Temporal server
+	BlobDir       string
+	CheckpointDir string
+	SandboxDir    string // of the local backends
+	LogDir        string
+	HostIDFile    string
+	WorkerLock    string // held by the one worker of the installation
+	WorkerSocket  string // where that worker listens unless WorkerState says otherwise; at most MaxSocketPath bytes
+	WorkerState   string // JSON of a WorkerInfo
 }
 
 // ResolvePaths returns the paths that env asks for: XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_DATA_HOME and XDG_RUNTIME_DIR,
@@ -88,6 +89,7 @@ func ResolvePaths(env Env) (Paths, error) {
 	p.WorkerLock = filepath.Join(p.StateDir, "worker.lock")
 	p.WorkerState = filepath.Join(p.StateDir, "worker.json")
 	p.BlobDir = filepath.Join(p.DataDir, "blobs")
+	p.CheckpointDir = filepath.Join(p.DataDir, "checkpoints")
 	if err := p.chooseSocket(env); err != nil {
 		return Paths{}, err
 	}
@@ -121,7 +123,7 @@ func (p *Paths) chooseSocket(env Env) error {
 // Ensure makes the directories that are missing, mode 0700, and takes group and world permissions from those that have
 // them. It refuses a runtime directory that belongs to somebody else or is a link, since others can write where it lies.
 func (p Paths) Ensure() error {
-	for _, dir := range []string{p.ConfigDir, p.StateDir, p.DataDir, p.TemporalDir, p.BlobDir, p.SandboxDir, p.LogDir} {
+	for _, dir := range []string{p.ConfigDir, p.StateDir, p.DataDir, p.TemporalDir, p.BlobDir, p.CheckpointDir, p.SandboxDir, p.LogDir} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return fmt.Errorf("making the directories of the installation: %w", err)
 		}

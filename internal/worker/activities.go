@@ -19,6 +19,7 @@ import (
 	"sandboxagent/editors"
 	"sandboxagent/internal/agent"
 	"sandboxagent/internal/blob"
+	"sandboxagent/internal/checkpoint"
 	"sandboxagent/internal/feed"
 	"sandboxagent/internal/model"
 	"sandboxagent/internal/sandbox"
@@ -47,6 +48,9 @@ type Activities struct {
 	Models    Models
 	Backends  map[editors.BackendKind]sandbox.Backend
 	PlanDir   string // one directory for each session's plans
+
+	// Checkpoints opens the store of this host when it is first needed; nil: there is none.
+	Checkpoints func() (*checkpoint.Store, error)
 
 	// SearchAttributes tells whether the cluster knows ours.
 	SearchAttributes bool
@@ -147,6 +151,9 @@ func (a *Activities) DestroySandbox(ctx context.Context, in agent.DestroyInput) 
 	}
 	if err := os.RemoveAll(a.plans(in.SessionID).Dir); err != nil {
 		return fmt.Errorf("forget plans: %w", err)
+	}
+	if err := a.releaseCheckpoints(in.SessionID); err != nil {
+		return fmt.Errorf("release checkpoints: %w", err)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -19,6 +20,8 @@ import (
 	"sandboxagent/editors"
 	"sandboxagent/internal/agent"
 	"sandboxagent/internal/blob"
+	"sandboxagent/internal/checkpoint"
+	"sandboxagent/internal/checkpoint/commands"
 	"sandboxagent/internal/config"
 	"sandboxagent/internal/feed"
 	"sandboxagent/internal/model"
@@ -87,7 +90,7 @@ func Run(ctx context.Context, o Options) error {
 		return fmt.Errorf("open the worker's socket: %w", err)
 	}
 	defer func() { _ = hub.Close() }()
-	p := &process{Options: o, hostID: hostID, hub: hub}
+	p := &process{Options: o, hostID: hostID, identity: identity(hostID), hub: hub}
 	defer p.close()
 	return p.serve(ctx)
 }
@@ -96,6 +99,7 @@ func Run(ctx context.Context, o Options) error {
 type process struct {
 	Options
 	hostID   string
+	identity string // of this process in histories
 	hub      *feed.Hub
 	embedded *temporal.Embedded
 	client   client.Client
@@ -126,6 +130,7 @@ func (p *process) serve(ctx context.Context) error {
 		return err
 	}
 	p.answerCalls(acts)
+	go acts.collectCheckpoints(ctx, p.Log)
 	agentWorker, hostWorker := p.workers(acts)
 	if err := hostWorker.Start(); err != nil {
 		return fmt.Errorf("start the worker of this host: %w", err)
@@ -141,6 +146,7 @@ func (p *process) serve(ctx context.Context) error {
 	}
 	defer func() { _ = os.Remove(p.Paths.WorkerState) }()
 	p.tellReady(ctx, acts)
+	go p.reclaim(ctx, acts.SearchAttributes)
 	if timeout := p.Config.Worker.IdleTimeout; p.ExitWhenIdle && timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithCancel(ctx)
@@ -213,7 +219,7 @@ func (p *process) connect(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("load payload keys: %w", err)
 	}
-	opts := temporal.Options{Log: p.Log, Identity: "worker@" + p.hostID, OnWorkflowTaskCompleted: p.bells.completed, Keys: keys}
+	opts := temporal.Options{Log: p.Log, Identity: p.identity, OnWorkflowTaskCompleted: p.bells.completed, Keys: keys}
 	for range connectTries {
 		if p.client, err = temporal.Dial(ctx, p.profile, opts); err == nil || !temporal.IsUnavailable(err) || ctx.Err() != nil {
 			break
@@ -249,7 +255,10 @@ func (p *process) activities(ctx context.Context) (*Activities, error) {
 	}
 	return &Activities{
 		Client: p.client, Converter: dc, Blobs: blobs, Live: p.hub, Models: p.models(), PlanDir: filepath.Join(p.Paths.StateDir, "plans"),
-		Backends:         backends,
+		Backends: backends,
+		Checkpoints: sync.OnceValues(func() (*checkpoint.Store, error) {
+			return checkpoint.Open(checkpoint.Options{Dir: p.Paths.CheckpointDir})
+		}),
 		SearchAttributes: EnsureSearchAttributes(ctx, p.client, p.profile.Namespace),
 	}, nil
 }
@@ -311,6 +320,10 @@ func (p *process) answerCalls(acts *Activities) {
 	p.hub.Handle(MethodBackends, r.listBackends)
 	p.hub.Handle(MethodReadOutput, r.readOutput)
 	p.hub.Handle(MethodStatus, r.readStatus)
+	p.hub.Handle(MethodCheckpoint, onCheckpoints(acts, commands.Subject.Take))
+	p.hub.Handle(MethodCheckpoints, onCheckpoints(acts, commands.Subject.List))
+	p.hub.Handle(MethodDiff, onCheckpoints(acts, commands.Subject.Diff))
+	p.hub.Handle(MethodRestore, onCheckpoints(acts, commands.Subject.Restore))
 }
 
 func (p *process) describe() StatusResult {

@@ -1,0 +1,243 @@
+// This file holds the verbs on checkpoints: of a session, or of a plain folder, for which nothing needs to run.
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sandboxagent/editors"
+	"sandboxagent/internal/checkpoint"
+	"sandboxagent/internal/checkpoint/commands"
+	"sandboxagent/internal/checkpoint/worktree"
+	"sandboxagent/internal/config"
+	"sandboxagent/server/lsp"
+)
+
+const shortCheckpoint = 12 // characters of an id that people see
+
+func (a *app) checkpointVerb() *cobra.Command {
+	var p editors.CheckpointParams
+	var dir string
+	cmd := &cobra.Command{
+		Use:   "checkpoint [flags] [SESSION]",
+		Short: "Take a checkpoint of a session's workspace, or of a folder",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: onCheckpoints(a, &dir, 0, editors.TakeCheckpoint, commands.Subject.Take, func(session string, _ []string) editors.CheckpointParams {
+			p.SessionID = session
+			return p
+		}, (*app).printCheckpoint),
+	}
+	cmd.Flags().StringVar(&p.Summary, "summary", "", "what it is for")
+	workspaceFlag(cmd, &dir)
+	return cmd
+}
+
+func (a *app) checkpointsVerb() *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{
+		Use:   "checkpoints [flags] [SESSION]",
+		Short: "List the checkpoints of a session, or of a folder",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: onCheckpoints(a, &dir, 0, editors.Checkpoints, commands.Subject.List, func(session string, _ []string) editors.SessionParams {
+			return editors.SessionParams{SessionID: session}
+		}, (*app).printCheckpoints),
+	}
+	workspaceFlag(cmd, &dir)
+	return cmd
+}
+
+func (a *app) diffVerb() *cobra.Command {
+	var p editors.DiffParams
+	var dir string
+	cmd := &cobra.Command{
+		Use:   "diff [flags] [SESSION]",
+		Short: "Show what changed since a checkpoint, or between two",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: onCheckpoints(a, &dir, 0, editors.Diff, commands.Subject.Diff, func(session string, _ []string) editors.DiffParams {
+			p.SessionID = session
+			return p
+		}, (*app).printDiff),
+	}
+	cmd.Flags().StringVar(&p.From, "from", "", "checkpoint, or the beginning of its id (default: the oldest)")
+	cmd.Flags().StringVar(&p.To, "to", "", "checkpoint (default: the files as they are now)")
+	cmd.Flags().StringArrayVar(&p.Paths, "path", nil, "only this path and what is below it; may be repeated")
+	workspaceFlag(cmd, &dir)
+	return cmd
+}
+
+func (a *app) restoreVerb() *cobra.Command {
+	var p editors.RestoreParams
+	var dir string
+	cmd := &cobra.Command{
+		Use:   "restore [flags] [SESSION] CHECKPOINT",
+		Short: "Bring files back to a checkpoint; prints how to undo it",
+		Args:  cobra.RangeArgs(1, 2),
+		RunE: onCheckpoints(a, &dir, 1, editors.Restore, commands.Subject.Restore, func(session string, rest []string) editors.RestoreParams {
+			p.SessionID, p.CheckpointID = session, rest[0]
+			return p
+		}, (*app).printRestored),
+	}
+	cmd.Flags().BoolVar(&p.DryRun, "dry-run", false, "only tell what would happen")
+	cmd.Flags().StringArrayVar(&p.Paths, "path", nil, "only this path and what is below it; may be repeated")
+	workspaceFlag(cmd, &dir)
+	return cmd
+}
+
+func workspaceFlag(cmd *cobra.Command, dir *string) {
+	cmd.Flags().StringVar(dir, "workspace", "", "the `folder` without session (default: the current one)")
+}
+
+// onCheckpoints makes a cobra function of a command on checkpoints. The first argument is the session if there is one
+// more than the command itself takes.
+func onCheckpoints[P, R any](
+	a *app, dir *string, own int, def editors.Def[P, R], direct func(commands.Subject, context.Context, P) (R, error),
+	params func(session string, rest []string) P, show func(*app, R) error,
+) func(*cobra.Command, []string) error {
+	answer := func(result R, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case a.json:
+			return a.printJSON(result)
+		}
+		return show(a, result)
+	}
+	ofSession := a.with(func(ctx context.Context, c lsp.Conn, args []string) error {
+		return answer(call(ctx, c, def, params(args[0], args[1:])))
+	})
+	ofFolder := a.does(func(ctx context.Context, args []string) error {
+		ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+		defer stop()
+		s, err := a.folderCheckpoints(*dir)
+		if err != nil {
+			return err
+		}
+		return answer(direct(s, ctx, params("", args)))
+	})
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) <= own {
+			return ofFolder(cmd, args)
+		}
+		if *dir != "" {
+			return usagef("a session has its own folder; leave --workspace out")
+		}
+		return ofSession(cmd, args)
+	}
+}
+
+// folderCheckpoints opens the store of this host for a plain folder.
+func (a *app) folderCheckpoints(dir string) (commands.Subject, error) {
+	uri, err := a.folderURI(dir)
+	if err != nil {
+		return commands.Subject{}, err
+	}
+	folder, err := filepath.EvalSymlinks(folderPath(uri))
+	if err != nil {
+		return commands.Subject{}, usagef("%s cannot be a workspace: %v", dir, err)
+	}
+	paths, err := config.ResolvePaths(a.env)
+	if err != nil {
+		return commands.Subject{}, fmt.Errorf("finding the installation: %w", err)
+	}
+	store, err := checkpoint.Open(checkpoint.Options{Dir: paths.CheckpointDir})
+	if err != nil {
+		return commands.Subject{}, commands.Error(err)
+	}
+	return commands.Subject{
+		Store: store, Folder: folder, Progress: a.showProgress(),
+		Open: func(context.Context) (checkpoint.Workspace, error) { return store.Folder(folder) },
+	}, nil
+}
+
+// showProgress tells people on a terminal how far a long picture is.
+func (a *app) showProgress() func(worktree.Progress) {
+	last := time.Now()
+	return func(p worktree.Progress) {
+		if time.Since(last) < 2*time.Second {
+			return
+		}
+		last = time.Now()
+		a.notice(fmt.Sprintf("%d files looked at, %s read", p.Files, size(p.Bytes)))
+	}
+}
+
+func brief(id string) string { return id[:min(len(id), shortCheckpoint)] }
+
+func (a *app) printCheckpoint(r editors.CheckpointResult) error {
+	a.printf("%s\n", r.Checkpoint.ID)
+	switch {
+	case r.Unchanged:
+		a.notice("Nothing changed since the checkpoint before.")
+	case r.Partial:
+		a.notice("It is partial: some files could not be read.")
+	}
+	for _, s := range r.Skipped {
+		a.notice(fmt.Sprintf("%s: %s", s.Path, s.Reason))
+	}
+	if more := r.SkippedAll - len(r.Skipped); more > 0 {
+		a.notice(fmt.Sprintf("and %d more", more))
+	}
+	return nil
+}
+
+func (a *app) printCheckpoints(r editors.CheckpointsResult) error {
+	if len(r.Checkpoints) == 0 {
+		a.notice("There is no checkpoint. Take one: sandbox-agent checkpoint")
+	}
+	for _, c := range r.Checkpoints {
+		turn := "-"
+		if c.TurnID > 0 {
+			turn = fmt.Sprint(c.TurnID)
+		}
+		a.printf("%s  %s  %3s  %s\n", brief(c.ID), c.At.Local().Format(time.DateTime), turn, oneLine(c.Summary, 100))
+	}
+	return nil
+}
+
+func (a *app) printDiff(r editors.DiffResult) error {
+	for _, f := range r.Files {
+		switch {
+		case f.Patch != "":
+			a.printf("%s", plain(f.Patch))
+		case f.Kind == "renamed":
+			a.printf("renamed %s → %s\n", plain(f.OldPath), plain(f.Path))
+		case f.Binary:
+			a.printf("%s %s (binary)\n", f.Kind, plain(f.Path))
+		default:
+			a.printf("%s %s\n", f.Kind, plain(f.Path))
+		}
+	}
+	if r.Truncated {
+		a.notice("There is more; name paths by --path to see it.")
+	}
+	return nil
+}
+
+func (a *app) printRestored(r editors.RestoreResult) error {
+	for _, path := range r.Restored {
+		a.printf("restored %s\n", plain(path))
+	}
+	for _, path := range r.Kept {
+		a.printf("kept     %s (%s)\n", plain(path), plain(r.Reasons[path]))
+	}
+	for _, path := range r.Conflicts {
+		a.printf("conflict %s (%s)\n", plain(path), plain(r.Reasons[path]))
+	}
+	switch {
+	case r.Truncated:
+		a.notice("There are more paths than are listed.")
+	case len(r.Restored)+len(r.Kept)+len(r.Conflicts) == 0:
+		a.notice("Nothing differs.")
+	}
+	if r.Undo != "" && len(r.Restored) > 0 {
+		a.notice("To undo: sandbox-agent restore … " + brief(r.Undo))
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+// This file tests the verbs on checkpoints: on a plain folder with nothing running, and on a session.
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sandboxagent/editors"
+)
+
+// plainFolder is a folder and a private installation without anything running.
+type plainFolder struct {
+	t         *testing.T
+	home, dir string
+}
+
+func newPlainFolder(t *testing.T) *plainFolder {
+	return &plainFolder{t: t, home: t.TempDir(), dir: t.TempDir()}
+}
+
+func (f *plainFolder) write(name, text string) {
+	f.t.Helper()
+	path := filepath.Join(f.dir, name)
+	require.NoError(f.t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(f.t, os.WriteFile(path, []byte(text), 0o644))
+}
+
+func (f *plainFolder) run(args ...string) outcome {
+	f.t.Helper()
+	var stdout, stderr bytes.Buffer
+	env := map[string]string{"HOME": f.home, "XDG_RUNTIME_DIR": filepath.Join(f.home, "run")}
+	a := &app{
+		stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, dir: f.dir, warnings: io.Discard, signals: make(chan os.Signal, 4),
+		env: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
+		open: func(*app) (product, error) {
+			require.Fail(f.t, "nothing but the folder is needed")
+			return nil, nil
+		},
+	}
+	status := a.run(f.t.Context(), args)
+	return outcome{status, stdout.String(), stderr.String()}
+}
+
+func (f *plainFolder) id(args ...string) string {
+	f.t.Helper()
+	out := f.run(append([]string{"checkpoint"}, args...)...)
+	require.Equal(f.t, statusDone, out.status, out.stderr)
+	return strings.TrimSpace(out.stdout)
+}
+
+func TestCheckpointsOfAFolder(t *testing.T) {
+	f := newPlainFolder(t)
+	out := f.run("diff")
+	require.Equal(t, statusFailed, out.status)
+	require.Contains(t, out.stderr, "no checkpoint yet")
+	f.write("src/main.go", "package main\n")
+	f.write("keep", "kept")
+	first := f.id("--summary", "the beginning")
+	require.Contains(t, f.run("checkpoint").stderr, "Nothing changed")
+
+	f.write("src/main.go", "package main\n\nfunc main() {}\n")
+	f.write("src/new.go", "package main\n")
+	f.write("bin", "\x00\x01")
+	require.NoError(t, os.Chmod(filepath.Join(f.dir, "keep"), 0o755))
+	out = f.run("diff")
+	require.Equal(t, statusDone, out.status, out.stderr)
+	for _, part := range []string{"+func main() {}\n", "added bin (binary)\n", "new file mode 100644\n", "old mode 100644\nnew mode 100755\n"} {
+		require.Contains(t, out.stdout, part)
+	}
+	out = f.run("diff", "--json", "--from", first[:8], "--path", "src")
+	var diff editors.DiffResult
+	require.NoError(t, json.Unmarshal([]byte(out.stdout), &diff))
+	require.Len(t, diff.Files, 2)
+	require.Equal(t, []any{"src/main.go", "changed", 2, 0}, []any{diff.Files[0].Path, diff.Files[0].Kind, diff.Files[0].Added, diff.Files[0].Removed})
+
+	out = f.run("restore", "--dry-run", first)
+	require.Equal(t, "restored src/new.go\nrestored bin\nrestored keep\nrestored src/main.go\n", out.stdout)
+	require.FileExists(t, filepath.Join(f.dir, "bin"))
+	out = f.run("restore", "--json", first[:10])
+	require.Equal(t, statusDone, out.status, out.stderr)
+	var restored editors.RestoreResult
+	require.NoError(t, json.Unmarshal([]byte(out.stdout), &restored))
+	require.Len(t, restored.Restored, 4)
+	require.Empty(t, restored.Conflicts)
+	require.NoFileExists(t, filepath.Join(f.dir, "bin"))
+
+	out = f.run("checkpoints")
+	lines := strings.Split(strings.TrimSpace(out.stdout), "\n")
+	require.Len(t, lines, 3, out.stdout)
+	require.Contains(t, lines[0], "the beginning")
+	require.Contains(t, lines[1], "Requested")
+	require.Contains(t, lines[2], "Before restoring "+first[:12])
+	out = f.run("restore", restored.Undo)
+	require.Equal(t, statusDone, out.status, out.stderr)
+	require.FileExists(t, filepath.Join(f.dir, "bin"))
+
+	out = f.run("restore", strings.Repeat("0", 64))
+	require.Equal(t, statusFailed, out.status)
+	other := newPlainFolder(t)
+	other.home = f.home
+	out = other.run("restore", first)
+	require.Equal(t, statusFailed, out.status, "of another folder")
+	entries, err := os.ReadDir(f.dir)
+	require.NoError(t, err)
+	require.Len(t, entries, 3, "nothing of ours is left in the folder")
+	require.Equal(t, statusUsage, f.run("restore").status)
+	require.Equal(t, statusUsage, f.run("checkpoint", "--workspace", f.dir, "s1").status)
+	require.Equal(t, statusUsage, f.run("checkpoints", "--workspace", "/does/not/exist").status)
+	out = f.run("checkpoint", "--workspace", "/")
+	require.Equal(t, statusFailed, out.status)
+	require.Contains(t, out.stderr, "whole file system")
+}
+
+func TestCheckpointsOfASession(t *testing.T) {
+	f := newFake()
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local)
+	id := strings.Repeat("ab", 32)
+	editors.Handle(&f.mux, editors.TakeCheckpoint, func(_ context.Context, p editors.CheckpointParams) (editors.CheckpointResult, error) {
+		require.Equal(t, editors.CheckpointParams{SessionID: "s1", Summary: "now"}, p)
+		return editors.CheckpointResult{
+			Checkpoint: editors.Checkpoint{ID: id}, Partial: true, Skipped: []editors.Skipped{{Path: "p\x1bipe", Reason: "a pipe"}}, SkippedAll: 3,
+		}, nil
+	})
+	editors.Handle(&f.mux, editors.Checkpoints, func(context.Context, editors.SessionParams) (editors.CheckpointsResult, error) {
+		return editors.CheckpointsResult{Checkpoints: []editors.Checkpoint{{ID: id, TurnID: 3, At: at, Summary: "Turn 3"}}}, nil
+	})
+	editors.Handle(&f.mux, editors.Diff, func(_ context.Context, p editors.DiffParams) (editors.DiffResult, error) {
+		require.Equal(t, editors.DiffParams{SessionID: "s1", From: "abab", Paths: []string{"a", "b"}}, p)
+		return editors.DiffResult{Files: []editors.FileDiff{{Path: "new", Kind: "renamed", OldPath: "old"}, {Path: "d/", Kind: "removed"}}, Truncated: true}, nil
+	})
+	editors.Handle(&f.mux, editors.Restore, func(_ context.Context, p editors.RestoreParams) (editors.RestoreResult, error) {
+		require.Equal(t, editors.RestoreParams{SessionID: "s1", CheckpointID: "abab"}, p)
+		return editors.RestoreResult{Restored: []string{"a"}, Conflicts: []string{"b"}, Reasons: map[string]string{"b": "it was changed meanwhile"}, Undo: id}, nil
+	})
+	for _, tt := range []struct{ args, stdout, stderr string }{
+		{"checkpoint s1 --summary now", id + "\n", "· It is partial: some files could not be read.\n· pipe: a pipe\n· and 2 more\n"},
+		{"checkpoints s1", "abababababab  2026-01-02 03:04:05    3  Turn 3\n", ""},
+		{"diff s1 --from abab --path a --path b", "renamed old → new\nremoved d/\n", "· There is more; name paths by --path to see it.\n"},
+		{"restore s1 abab", "restored a\nconflict b (it was changed meanwhile)\n", "· To undo: sandbox-agent restore … abababababab\n"},
+	} {
+		require.Equal(t, outcome{statusDone, tt.stdout, tt.stderr}, runVerb(t, f, strings.Fields(tt.args)...), tt.args)
+	}
+}

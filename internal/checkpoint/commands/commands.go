@@ -1,0 +1,286 @@
+// Package commands answers the contract's commands on checkpoints, for a session's sandbox or for a plain folder, and
+// says what went wrong in the contract's codes.
+package commands
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"sandboxagent/editors"
+	"sandboxagent/internal/checkpoint"
+	"sandboxagent/internal/checkpoint/worktree"
+	"sandboxagent/internal/sandbox"
+)
+
+// Bounds of answers, which are one message each.
+const (
+	maxListed  = 1000      // checkpoints, the newest ones
+	maxSkipped = 100       // paths
+	maxPaths   = 2000      // of a restore, in each list
+	maxPatches = 256 << 10 // bytes
+	maxAnswer  = 800 << 10 // bytes of JSON; editors.MaxMessageBytes leaves room for the rest of the message
+	shortID    = 12
+)
+
+// Subject is what checkpoints are of.
+type Subject struct {
+	Store *checkpoint.Store
+	// Open opens the workspace when it is needed.
+	Open     func(ctx context.Context) (checkpoint.Workspace, error)
+	Owner    string
+	Session  string // or, without session,
+	Folder   string // absolute path
+	Excludes []string
+	Progress func(worktree.Progress) // may be nil
+}
+
+// List lists the checkpoints, oldest first.
+func (s Subject) List(context.Context, editors.SessionParams) (editors.CheckpointsResult, error) {
+	out := editors.CheckpointsResult{Checkpoints: []editors.Checkpoint{}}
+	refs, err := s.refs()
+	if err != nil {
+		return out, Error(err)
+	}
+	for _, r := range refs[max(0, len(refs)-maxListed):] {
+		out.Checkpoints = append(out.Checkpoints, describe(r))
+	}
+	return out, nil
+}
+
+func (s Subject) refs() ([]checkpoint.Ref, error) { return s.Store.List(s.Session, s.Folder) }
+
+func describe(r checkpoint.Ref) editors.Checkpoint {
+	return editors.Checkpoint{ID: r.Checkpoint, TurnID: r.Turn, ItemID: r.Item, At: r.At, Summary: r.Summary}
+}
+
+// Take takes a checkpoint now.
+func (s Subject) Take(ctx context.Context, p editors.CheckpointParams) (editors.CheckpointResult, error) {
+	if p.Summary == "" {
+		p.Summary = "Requested"
+	}
+	ref := s.ref(checkpoint.Requested, p.Summary)
+	if ref.Effect = p.RequestID; ref.Effect == "" {
+		ref.Effect = uuid.NewString()
+	}
+	info, err := s.take(ctx, &ref)
+	if err != nil {
+		return editors.CheckpointResult{}, Error(err)
+	}
+	out := editors.CheckpointResult{
+		Checkpoint: describe(ref), Files: info.Files, Bytes: info.Bytes, Unchanged: info.Reused, Partial: info.Partial,
+		Skipped: []editors.Skipped{}, SkippedAll: len(info.Notes),
+	}
+	for _, n := range info.Notes[:min(len(info.Notes), maxSkipped)] {
+		out.Skipped = append(out.Skipped, editors.Skipped{Path: text(n.Path), Reason: n.Reason.String()})
+	}
+	return out, nil
+}
+
+func (s Subject) ref(reason checkpoint.Reason, summary string) checkpoint.Ref {
+	return checkpoint.Ref{Owner: s.Owner, Session: s.Session, Folder: s.Folder, Reason: reason, Summary: summary, At: time.Now()}
+}
+
+// take pictures the workspace; without a pin for the moment only.
+func (s Subject) take(ctx context.Context, pin *checkpoint.Ref) (checkpoint.Info, error) {
+	refs, err := s.refs()
+	if err != nil {
+		return checkpoint.Info{}, err
+	}
+	w, err := s.Open(ctx)
+	if err != nil {
+		return checkpoint.Info{}, err
+	}
+	o := s.options(refs)
+	o.Pin = pin
+	return s.Store.Take(ctx, w, o)
+}
+
+func (s Subject) options(refs []checkpoint.Ref) checkpoint.TakeOptions {
+	o := checkpoint.TakeOptions{Excludes: s.Excludes, Progress: s.Progress}
+	if len(refs) > 0 {
+		o.Parent = refs[len(refs)-1].Checkpoint
+	}
+	return o
+}
+
+// Diff compares two checkpoints, by default the oldest one and the workspace as it is now.
+func (s Subject) Diff(ctx context.Context, p editors.DiffParams) (editors.DiffResult, error) {
+	out := editors.DiffResult{Files: []editors.FileDiff{}}
+	refs, err := s.refs()
+	if err != nil {
+		return out, Error(err)
+	}
+	from, err := s.find(refs, p.From, 0)
+	if err != nil {
+		return out, Error(err)
+	}
+	var to string
+	if p.To != "" {
+		to, err = s.find(refs, p.To, 0)
+	} else {
+		var now checkpoint.Info
+		now, err = s.take(ctx, nil)
+		to = now.ID
+	}
+	if err != nil {
+		return out, Error(err)
+	}
+	d, err := s.Store.Diff(ctx, from, to, checkpoint.DiffOptions{Paths: p.Paths, Patches: true, MaxBytes: maxPatches})
+	if err != nil {
+		return out, Error(err)
+	}
+	return bounded(d), nil
+}
+
+// find returns the checkpoint of this subject that is meant by an id or its beginning; "" means the one at place.
+func (s Subject) find(refs []checkpoint.Ref, id string, place int) (string, error) {
+	if len(refs) == 0 {
+		return "", editors.Errorf(editors.CodeNotFound, "there is no checkpoint yet").WithRemedy("Take one: sandbox-agent checkpoint")
+	}
+	if id == "" {
+		return refs[place].Checkpoint, nil
+	}
+	full, err := s.Store.Find(id)
+	if err != nil {
+		return "", err
+	}
+	if !slices.ContainsFunc(refs, func(r checkpoint.Ref) bool { return r.Checkpoint == full }) {
+		return "", sandbox.Errorf(sandbox.ClassNotFound, "find checkpoint", "checkpoint %.*s belongs to something else", shortID, full)
+	}
+	return full, nil
+}
+
+// bounded makes a diff an answer that fits into a message.
+func bounded(d checkpoint.Diff) editors.DiffResult {
+	out := editors.DiffResult{Files: []editors.FileDiff{}, Truncated: d.Truncated}
+	left := maxAnswer
+	for _, f := range d.Files {
+		e := editors.FileDiff{
+			Path: text(f.Path), Kind: string(f.Kind), OldPath: text(f.OldPath), Binary: f.Binary, Added: f.Added, Removed: f.Removed, Patch: f.Patch,
+		}
+		if size(e) > left {
+			e.Patch, out.Truncated = "", true
+		}
+		if left -= size(e); left < 0 {
+			break
+		}
+		out.Files = append(out.Files, e)
+	}
+	return out
+}
+
+func size(v any) int {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return maxAnswer
+	}
+	return len(b) + 1
+}
+
+// Restore brings the workspace back to a checkpoint. What the user changed since the agent last worked stays.
+func (s Subject) Restore(ctx context.Context, p editors.RestoreParams) (editors.RestoreResult, error) {
+	refs, err := s.refs()
+	if err != nil {
+		return editors.RestoreResult{}, Error(err)
+	}
+	if p.CheckpointID == "" {
+		return editors.RestoreResult{}, editors.Errorf(editors.CodeInvalidParams, "checkpointId is empty").WithRemedy("List the checkpoints, and name one.")
+	}
+	id, err := s.find(refs, p.CheckpointID, 0)
+	if err != nil {
+		return editors.RestoreResult{}, Error(err)
+	}
+	w, err := s.Open(ctx)
+	if err != nil {
+		return editors.RestoreResult{}, Error(err)
+	}
+	pin := s.ref(checkpoint.Undo, "Before restoring "+id[:shortID])
+	out, err := s.Store.RestoreOnto(ctx, id, w, checkpoint.RestoreOptions{
+		Paths: p.Paths, DryRun: p.DryRun, EffectID: p.RequestID, Pin: &pin, Take: s.options(refs), LastSeen: lastSeen(refs),
+	})
+	if err != nil {
+		return editors.RestoreResult{}, Error(err)
+	}
+	return answer(out), nil
+}
+
+// lastSeen is the newest checkpoint of the agent's work, unless the user has restored something since: then what is
+// there is what the user wanted.
+func lastSeen(refs []checkpoint.Ref) string {
+	for _, r := range slices.Backward(refs) {
+		switch r.Reason {
+		case checkpoint.Turn:
+			return r.Checkpoint
+		case checkpoint.Undo:
+			return ""
+		}
+	}
+	return ""
+}
+
+func answer(r checkpoint.Restored) editors.RestoreResult {
+	out := editors.RestoreResult{Restored: []string{}, Kept: []string{}, Conflicts: []string{}, Undo: r.Undo}
+	left := maxAnswer
+	add := func(list *[]string, path, reason string) {
+		path = text(path)
+		if left -= size(path) + size(path) + size(reason); left < 0 || len(*list) >= maxPaths {
+			out.Truncated = true
+			return
+		}
+		*list = append(*list, path)
+		if reason == "" {
+			return
+		}
+		if out.Reasons == nil {
+			out.Reasons = map[string]string{}
+		}
+		out.Reasons[path] = reason
+	}
+	for _, k := range r.Kept {
+		if k.Conflict {
+			add(&out.Conflicts, k.Path, k.Reason)
+		} else {
+			add(&out.Kept, k.Path, k.Reason)
+		}
+	}
+	for _, path := range r.Restored {
+		add(&out.Restored, path, "")
+	}
+	return out
+}
+
+// text makes a path what JSON can hold.
+func text(path string) string { return strings.ToValidUTF8(path, "\ufffd") }
+
+var codes = map[sandbox.Class]editors.Code{
+	sandbox.ClassInvalid: editors.CodeInvalidParams, sandbox.ClassDenied: editors.CodeDenied, sandbox.ClassNotFound: editors.CodeNotFound,
+	sandbox.ClassConflict: editors.CodeConflict, sandbox.ClassLimit: editors.CodeLimit, sandbox.ClassUnavailable: editors.CodeBackendUnavailable,
+	sandbox.ClassCorrupt: editors.CodeCorruptCheckpoint, sandbox.ClassUnsupported: editors.CodeUnsupported, sandbox.ClassCanceled: editors.CodeCancelled,
+}
+
+// Error says an error of the sandbox layer in the contract's codes.
+func Error(err error) error {
+	var known *editors.Error
+	if err == nil || errors.As(err, &known) {
+		return err
+	}
+	code, ok := codes[sandbox.ClassOf(err)]
+	if !ok {
+		code = editors.CodeInternal
+	}
+	e := editors.Errorf(code, "%w", err)
+	var s *sandbox.Error
+	if errors.As(err, &s) && s.Message != "" {
+		e.Message, e.Detail = s.Message, err.Error()
+		if s.Path != "" {
+			e.Message = text(s.Path) + ": " + s.Message
+		}
+	}
+	return e
+}
