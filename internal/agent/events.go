@@ -61,11 +61,15 @@ func (s *session) setState(ctx workflow.Context, status editors.Status, reason s
 	}
 	s.Session.State = st
 	s.emit(ctx, editors.Event{Type: editors.StateChanged, State: &st})
+	if old.Status != st.Status {
+		s.list(ctx)
+	}
 }
 
 func (s *session) sessionUpdated(ctx workflow.Context) {
 	copied := s.Session
 	s.emit(ctx, editors.Event{Type: editors.SessionUpdated, Session: &copied})
+	s.list(ctx)
 }
 
 // startItem adds an item and tells that it began.

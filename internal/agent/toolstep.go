@@ -95,7 +95,7 @@ func (s *session) execute(ctx workflow.Context, c *Call) error {
 		}
 		switch {
 		case errors.Is(err, errLost) && c.Attempt < maxToolAttempts:
-			s.setState(ctx, editors.StatusRecovering, "The worker stopped; finding "+s.subject(c)+" again.")
+			s.setState(ctx, editors.StatusRecovering, "The worker stopped; looking for what it had begun: "+s.subject(c))
 			continue
 		case err != nil:
 			s.endCall(ctx, c, RunToolResult{Status: editors.ItemUnknown, Error: "Its outcome is unknown: " + cause(err)},

@@ -59,7 +59,6 @@ func (s *session) titleFrom(ctx workflow.Context, text string) {
 
 // runTurn takes the running turn as far as it goes: to its end, or to a continue-as-new between two steps.
 func (s *session) runTurn(ctx workflow.Context) error {
-	s.list(ctx)
 	tctx, cancel := workflow.WithCancel(ctx)
 	s.cancelTurn = cancel
 	defer func() { cancel(); s.cancelTurn = nil }()

@@ -296,7 +296,6 @@ func (s *session) configure(ctx workflow.Context, in editors.ConfigureParams) (e
 	}
 	if changed {
 		s.sessionUpdated(ctx)
-		s.list(ctx)
 	}
 	return editors.SessionResult{Session: s.Session, Seq: s.Seq}, nil
 }
@@ -308,7 +307,6 @@ func (s *session) pause(ctx workflow.Context, _ editors.SessionParams) (SeqResul
 	s.Paused = true
 	if s.Turn == nil {
 		s.rest(ctx)
-		s.list(ctx)
 	}
 	return SeqResult{Seq: s.Seq}, nil
 }
@@ -358,7 +356,6 @@ func (s *session) rename(ctx workflow.Context, in RenameSignal) {
 	s.remember(in.RequestID, true)
 	s.Session.Title, s.Session.TitleSource = title, editors.TitleUser
 	s.sessionUpdated(ctx)
-	s.list(ctx)
 }
 
 // CleanTitle makes one line of at most editors.MaxTitleRunes out of a title.

@@ -111,7 +111,6 @@ func (s *session) shutdown(ctx workflow.Context) error {
 		reason = "Destroyed, but its sandbox could not be removed: " + cause(err)
 	}
 	s.setState(ctx, editors.StatusDestroyed, reason)
-	s.list(ctx)
 	s.tellManagerClosed(ctx)
 	s.gone = true
 	return workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) })
