@@ -35,6 +35,7 @@ type box struct {
 	client  *client.Client
 	gone    atomic.Bool  // destroyed
 	epoch   atomic.Int64 // of the container
+	offline atomic.Bool  // the container has no network
 
 	mu        sync.Mutex
 	note      func(string) // of who opens it now; may be nil
@@ -148,6 +149,7 @@ func (x *box) up(ctx context.Context, e *engine) (c container.InspectResponse, h
 			return c, "", sandbox.Errorf(sandbox.ClassConflict, opOpen, "a container %s of somebody else is in the way: rename or remove it", name)
 		case c.State.Running && !c.State.Paused && !c.State.Restarting:
 			x.epoch.Store(r.Epoch)
+			x.offline.Store(c.HostConfig != nil && c.HostConfig.NetworkMode.IsNone())
 			return c, r.Home, e.failed(opOpen, x.install(ctx, e, c.ID))
 		default:
 			err = x.step(ctx, e, c, &r)

@@ -172,6 +172,23 @@ func TestContainerIsHeldIn(t *testing.T) {
 	require.Equal(t, "still here", succeed(t, s, "echo still here"))
 }
 
+func TestNetwork(t *testing.T) {
+	b := newBackend(t)
+	s := open(t, b, sandbox.Spec{})
+	err := s.Start(t.Context(), "fetch", sandbox.Command{Script: "true", Network: true})
+	require.Equal(t, sandbox.ClassUnsupported, sandbox.ClassOf(err))
+	require.ErrorContains(t, err, `docker.network = "bridge"`)
+	_, err = s.Wait(t.Context(), "fetch", sandbox.Offsets{}, 0)
+	require.Equal(t, sandbox.ClassNotFound, sandbox.ClassOf(err), "what is refused leaves no record")
+
+	bridged := newBackend(t, func(o *Options) { o.Network = NetworkBridge })
+	require.True(t, bridged.Capabilities().Network)
+	s = open(t, bridged, sandbox.Spec{})
+	require.NoError(t, s.Start(t.Context(), "fetch", sandbox.Command{Script: "ls /sys/class/net", Network: true}))
+	require.Zero(t, await(t, s, "fetch").ExitCode)
+	require.Equal(t, "eth0\nlo\n", output(t, s, "fetch", sandbox.Stdout))
+}
+
 // A container whose every process of the agent is killed goes on, and so does the sandbox.
 func TestAgentKillsEverything(t *testing.T) {
 	b := newBackend(t)

@@ -41,6 +41,10 @@ func (h *handle) Start(ctx context.Context, id string, cmd sandbox.Command) erro
 		return err
 	}
 	defer done()
+	if cmd.Network && h.box.offline.Load() {
+		return sandbox.Errorf(sandbox.ClassUnsupported, "start command",
+			`this container has no network, and only new ones can be given one: set docker.network = "bridge" and start a new session`)
+	}
 	cmd.Env = append(append([]string{}, h.env...), cmd.Env...)
 	return s.Start(ctx, id, cmd)
 }
