@@ -57,6 +57,7 @@ type Status struct {
 	Failure  string    `json:"failure,omitempty"`  // why it could not be spawned, or was lost
 	Limit    string    `json:"limit,omitempty"`    // why output beyond the command's own limit is missing, e.g. a full disk
 	Left     int       `json:"left,omitempty"`     // processes it left running in the background
+	TTY      bool      `json:"tty,omitempty"`      // it runs, or ran, on a terminal
 	Total    Offsets   `json:"total"`              // bytes produced so far, dropped ones included
 	Started  time.Time `json:"started"`
 	Ended    time.Time `json:"ended,omitzero"`

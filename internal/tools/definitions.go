@@ -35,7 +35,7 @@ func Definitions() []model.Tool {
 				"background": boolean("Return after yield_ms with a command id while the command goes on."),
 				"tty":        boolean("Run on a terminal; stderr then joins stdout."),
 				"network":    boolean("Ask for network access, which may need approval. Commands usually have none beyond localhost: set it when one must download or reach a server."),
-				"yield_ms":   integer("In the background: how long to wait for first output. Default 1000, at most 30000."),
+				"yield_ms":   integer("In the background: how long to wait for first output. Default 1000; 250 to 30000."),
 			}),
 		},
 		{
@@ -44,10 +44,12 @@ func Definitions() []model.Tool {
 				"since the last look and whether the command still runs.",
 			Parameters: object([]string{"command_id"}, properties{
 				"command_id": text("The id that exec_command returned."),
-				"input":      text("What to write, exactly; end lines with \\n."),
+				"input":      text("What to write, exactly; end lines with \\n. On a terminal control characters work, e.g. \\u0003 for Ctrl-C."),
 				"eof":        boolean("Close the command's input after writing."),
 				"kill":       boolean("Kill the command and all it started."),
-				"yield_ms":   integer("How long to wait for output or the end. Default 1000, without input 5000; at most 30000."),
+				"yield_ms":   integer("How long to wait for output or the end. Default 1000, at least 250; without input default and least are 5000; at most 30000."),
+				"rows":       integer("New height of the command's terminal; needs cols."),
+				"cols":       integer("New width of the command's terminal; needs rows."),
 			}),
 		},
 		{

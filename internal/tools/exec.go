@@ -14,7 +14,9 @@ import (
 
 const (
 	maxTimeout      = 2 * time.Hour
+	minYield        = 250 * time.Millisecond
 	defaultYield    = time.Second
+	minPoll         = 5 * time.Second // of a mere look, so that waiting is not done in many short calls
 	defaultPoll     = 5 * time.Second
 	maxYield        = 30 * time.Second
 	killTime        = 5 * time.Second  // for a killed command to end
@@ -47,7 +49,7 @@ func runExec(ctx context.Context, env Env, call Call) (Result, error) {
 	result := Result{Cwd: cmd.Dir, CommandID: f.id}
 	limit := time.Duration(-1)
 	if args.Background {
-		limit = yield(args.YieldMs, defaultYield)
+		limit = yield(args.YieldMs, defaultYield, minYield)
 	}
 	err = env.Sandbox.Start(ctx, f.id, cmd)
 	var status sandbox.Status
@@ -94,12 +96,12 @@ func (a execArgs) command(env Env) (sandbox.Command, error) {
 	}, nil
 }
 
-// yield returns how long to wait for a command that runs in the background.
-func yield(ms int64, otherwise time.Duration) time.Duration {
+// yield returns how long to wait for a command that runs in the background: as asked, within bounds.
+func yield(ms int64, otherwise, least time.Duration) time.Duration {
 	if ms <= 0 {
 		return otherwise
 	}
-	return time.Duration(min(ms, maxYield.Milliseconds())) * time.Millisecond
+	return max(time.Duration(min(ms, maxYield.Milliseconds()))*time.Millisecond, least)
 }
 
 // interrupt kills the command, because ctx ended, and reports what it had printed. Where the worker is only to let go of it,

@@ -348,6 +348,10 @@ func TestInputToACommandWithoutInput(t *testing.T) {
 		require.NoError(t, r.box.Start(t.Context(), "fg", sandbox.Command{Script: "x"}))
 		result := r.run(t.Context(), call("e", writeStdin, obj{"command_id": "fg", "input": "y"}))
 		require.Contains(t, result.Error, "takes no input")
+		require.Contains(t, result.Error, "background", "it says how to start one that does")
+		result = r.run(t.Context(), call("e2", writeStdin, obj{"command_id": "fg", "rows": 30, "cols": 100}))
+		require.Contains(t, result.Error, "no terminal")
+		require.Equal(t, editors.ItemCompleted, r.run(t.Context(), call("e3", writeStdin, obj{"command_id": "fg"})).Status, "looking still works")
 		require.NoError(t, r.box.Kill(t.Context(), "fg"))
 	})
 }
@@ -367,7 +371,47 @@ func TestTimeoutsAreBounded(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, c.want, cmd.Timeout)
 	}
-	require.Equal(t, 30*time.Second, yield(1<<62, time.Second))
+	for ms, want := range map[int64]time.Duration{
+		-1: time.Second, 0: time.Second, 1: minYield, 249: minYield, 251: 251 * time.Millisecond, 30_000: maxYield, 30_001: maxYield, 1 << 62: maxYield,
+	} {
+		require.Equal(t, want, yield(ms, time.Second, minYield), ms)
+	}
+}
+
+func TestLooksAreNotShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, nil)
+		r.box.Program("serve", echo)
+		began := time.Now()
+		r.run(t.Context(), call("bg", execCommand, obj{"command": "serve", "background": true, "yield_ms": 1}))
+		require.Equal(t, minYield, time.Since(began))
+		began = time.Now()
+		r.run(t.Context(), call("e1", writeStdin, obj{"command_id": "bg", "yield_ms": 1}))
+		require.Equal(t, minPoll, time.Since(began), "a mere look")
+		began = time.Now()
+		r.run(t.Context(), call("e2", writeStdin, obj{"command_id": "bg", "input": "x\n", "yield_ms": 1}))
+		require.Equal(t, minYield, time.Since(began))
+		r.run(t.Context(), call("k", writeStdin, obj{"command_id": "bg", "kill": true}))
+	})
+}
+
+func TestTerminalInTheBackground(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, nil)
+		r.box.Program("top", func(p *fake.Process) int {
+			line, err := bufio.NewReader(p.Stdin).ReadString('\n')
+			rows, cols := p.Size()
+			p.Print(fmt.Sprintf("\x1b[1m%s\x1b[0m %d by %d %v\r\n", strings.TrimSpace(line), rows, cols, err))
+			return 0
+		})
+		r.run(t.Context(), call("bg", execCommand, obj{"command": "top", "background": true, "tty": true}))
+		half := r.run(t.Context(), call("e1", writeStdin, obj{"command_id": "bg", "rows": 40}))
+		require.Contains(t, half.Error, "at least one row and one column")
+		result := r.run(t.Context(), call("e2", writeStdin, obj{"command_id": "bg", "rows": 40, "cols": 120, "input": "size\n"}))
+		require.Contains(t, result.ForModel, "Output:\nsize 40 by 120 <nil>\n", "the model gets no control sequences")
+		late := r.run(t.Context(), call("e3", writeStdin, obj{"command_id": "bg", "rows": 4, "cols": 12}))
+		require.Equal(t, editors.ItemCompleted, late.Status, "it has ended: there is nothing to resize")
+	})
 }
 
 var errDiskFull = errors.New("disk full")

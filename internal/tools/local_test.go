@@ -116,3 +116,14 @@ func TestProcessesOfAFolder(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, entries, "nothing of ours is left in the folder")
 }
+
+func TestTerminalInAFolder(t *testing.T) {
+	r, _ := newLocalRig(t)
+	ctx := t.Context()
+	r.run(ctx, call("bg", execCommand, obj{"command": `printf 'name? '; read x; stty size; echo "hello $x"; sleep 600`, "background": true, "tty": true, "yield_ms": 1}))
+	result := r.run(ctx, call("in", writeStdin, obj{"command_id": "bg", "input": "you\n", "rows": 40, "cols": 120, "yield_ms": 1000}))
+	require.Contains(t, result.ForModel, "40 120\nhello you\n")
+	result = r.run(ctx, call("c", writeStdin, obj{"command_id": "bg", "input": "\x03", "yield_ms": 20_000}))
+	require.Equal(t, 130, *result.ExitCode, result.ForModel)
+	require.Contains(t, result.ForModel, "^C")
+}

@@ -19,6 +19,8 @@ type stdinArgs struct {
 	EOF       bool   `json:"eof"`
 	Kill      bool   `json:"kill"`
 	YieldMs   int64  `json:"yield_ms"`
+	Rows      uint16 `json:"rows"`
+	Cols      uint16 `json:"cols"`
 }
 
 // sent says how far the input of a call is. A sandbox does not know inputs by id, so the plans remember it: input is written
@@ -65,11 +67,16 @@ func runStdin(ctx context.Context, env Env, call Call) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	return args.look(ctx, env, plan.From, note)
+	return args.look(ctx, env, status.TTY, plan.From, note)
 }
 
-// act writes and kills as asked. The note says what the model must know about it.
+// act resizes, writes and kills as asked. The note says what the model must know about it.
 func (a stdinArgs) act(ctx context.Context, env Env, effectID string, plan stdinPlan, status sandbox.Status) (note string, err error) {
+	if a.Rows != 0 || a.Cols != 0 {
+		if err := env.Sandbox.Resize(ctx, a.CommandID, a.Rows, a.Cols); err != nil {
+			return "", err
+		}
+	}
 	switch {
 	case a.Input == "" && !a.EOF, plan.Sent == isSent:
 	case plan.Sent == sending:
@@ -99,6 +106,10 @@ func (a stdinArgs) write(ctx context.Context, env Env, effectID string, plan std
 		plan.Sent = isSent
 	case sandbox.ClassUnknown, sandbox.ClassCanceled:
 		return err
+	case sandbox.ClassInvalid:
+		plan.Sent = notSent
+		err = sandbox.Errorf(sandbox.ClassInvalid, "write input",
+			"the command takes no input, or no more of it; one that shall take some is started with background, and with tty if it wants a terminal")
 	default:
 		plan.Sent = notSent
 	}
@@ -111,13 +122,13 @@ func (a stdinArgs) write(ctx context.Context, env Env, effectID string, plan std
 }
 
 // look waits for output or the end, and reports what came since the last look.
-func (a stdinArgs) look(ctx context.Context, env Env, from sandbox.Offsets, note string) (Result, error) {
-	otherwise := defaultPoll
+func (a stdinArgs) look(ctx context.Context, env Env, tty bool, from sandbox.Offsets, note string) (Result, error) {
+	otherwise, least := defaultPoll, minPoll
 	if a.Input != "" || a.EOF || a.Kill {
-		otherwise = defaultYield
+		otherwise, least = defaultYield, minYield
 	}
-	f := &follower{env: env, id: a.CommandID, at: from}
-	status, err := f.follow(ctx, yield(a.YieldMs, otherwise))
+	f := &follower{env: env, id: a.CommandID, tty: tty, at: from}
+	status, err := f.follow(ctx, yield(a.YieldMs, otherwise, least))
 	if ctx.Err() != nil {
 		status, err = f.now(ctx)
 	}

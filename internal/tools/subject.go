@@ -86,6 +86,9 @@ func stdinSubject(args stdinArgs) string {
 	if args.Kill {
 		parts = append(parts, "kill")
 	}
+	if len(parts) == 0 && (args.Rows != 0 || args.Cols != 0) {
+		parts = []string{"resize the terminal of"}
+	}
 	if len(parts) == 0 {
 		parts = []string{"look at"}
 	}

@@ -213,6 +213,7 @@ func TestSubject(t *testing.T) {
 		{"look", call("", writeStdin, obj{"command_id": "c"}), "look at command c"},
 		{"input", call("", writeStdin, obj{"command_id": "c", "input": "y\n", "eof": true}), `write "y\n" to, end the input of command c`},
 		{"kill", call("", writeStdin, obj{"command_id": "c", "kill": true}), "kill command c"},
+		{"resize", call("", writeStdin, obj{"command_id": "c", "rows": 40, "cols": 120}), "resize the terminal of command c"},
 		{"patch", call("", applyPatch, obj{"patch": "*** Add File: a\n+x\n*** Update File: b\n*** Move to: c\n*** Delete File: d e\n"}), "add a, move b to c, delete d e"},
 		{"broken patch", call("", applyPatch, obj{"patch": "x"}), "a patch that cannot be read: the patch names no file"},
 		{"read", call("", readFile, obj{"path": "a/b"}), "a/b"},

@@ -39,6 +39,7 @@ type record struct {
 	Script    wire.Text     `json:"script,omitempty"`
 	Argv      []wire.Text   `json:"argv,omitempty"`
 	Dir       wire.Text     `json:"dir,omitempty"`
+	TTY       bool          `json:"tty,omitempty"`
 	Timeout   time.Duration `json:"timeout"`
 	OutputCap int64         `json:"outputCap"`
 	Started   time.Time     `json:"started"`
@@ -149,7 +150,7 @@ func (e *Engine) load(op, id string) (*command, error) {
 	}
 	st := sandbox.Status{}
 	if err := readJSON(filepath.Join(dir, exitFile), &st); err != nil {
-		st = sandbox.Status{State: sandbox.StateLost, Failure: lostFailure, Started: r.Started}
+		st = sandbox.Status{State: sandbox.StateLost, Failure: lostFailure, TTY: r.TTY, Started: r.Started}
 	}
 	st.ID, st.Left = id, 0
 	c := &command{engine: e, id: id, dir: dir, status: st, ready: closedChan, gone: closedChan}
@@ -186,7 +187,7 @@ func (e *Engine) recoverCommands() error {
 			continue
 		}
 		lost++
-		st = sandbox.Status{ID: r.ID, State: sandbox.StateLost, ExitCode: -1, Failure: lostFailure, Started: r.Started, Ended: time.Now()}
+		st = sandbox.Status{ID: r.ID, State: sandbox.StateLost, ExitCode: -1, Failure: lostFailure, TTY: r.TTY, Started: r.Started, Ended: time.Now()}
 		if err := replaceFile(filepath.Join(dir, exitFile), st); err != nil {
 			return err
 		}

@@ -92,7 +92,7 @@ func (e *Engine) launch(c *command, cmd sandbox.Command, dir string) {
 		e.refuse(c, err)
 		return
 	}
-	fresh, err := claim(c.dir, record{c.id, wire.Text(cmd.Script), wire.Texts(cmd.Argv), wire.Text(dir), cmd.Timeout, cmd.OutputCap, started})
+	fresh, err := claim(c.dir, record{c.id, wire.Text(cmd.Script), wire.Texts(cmd.Argv), wire.Text(dir), cmd.TTY, cmd.Timeout, cmd.OutputCap, started})
 	if err != nil {
 		e.refuse(c, fileError(opStart, "", err))
 		return
@@ -101,7 +101,7 @@ func (e *Engine) launch(c *command, cmd sandbox.Command, dir string) {
 		e.adopt(c)
 		return
 	}
-	c.status = sandbox.Status{ID: c.id, State: sandbox.StateRunning, Started: started}
+	c.status = sandbox.Status{ID: c.id, State: sandbox.StateRunning, TTY: cmd.TTY, Started: started}
 	if failure != "" {
 		c.fail(code, failure)
 		return

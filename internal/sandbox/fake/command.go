@@ -134,7 +134,7 @@ func (s *Sandbox) begin(id string, cmd sandbox.Command, dir found) {
 		limit = defaultCap
 	}
 	c := &command{
-		status: sandbox.Status{ID: id, State: sandbox.StateRunning, Started: time.Now()},
+		status: sandbox.Status{ID: id, State: sandbox.StateRunning, TTY: cmd.TTY, Started: time.Now()},
 		output: map[sandbox.Stream]*stream{sandbox.Stdout: {limit: limit}, sandbox.Stderr: {limit: limit}},
 		cancel: cancel, tty: cmd.TTY, rows: cmd.Rows, cols: cmd.Cols,
 	}

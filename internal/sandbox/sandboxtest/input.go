@@ -115,6 +115,7 @@ func isATerminal(e *env) {
 	require.Equal(e, "tty xterm-256color\r\nerr\r\n", r.out, "both streams are one")
 	require.Empty(e, r.err)
 	require.Zero(e, r.Total.Stderr)
+	require.True(e, r.TTY, "its status says so")
 	r = e.script("test -t 0 || test -t 1 || test -t 2 || echo none")
 	require.Equal(e, "none\n", r.out, "without it there is none")
 }
