@@ -51,7 +51,6 @@ const (
 	DefaultDiffBytes = 512 << 10 // of all patches
 	maxText          = 1 << 20   // of a file that is compared by lines
 	maxPatch         = 64 << 10  // of one patch
-	textTried        = 8000      // of a file that is searched for what no text has
 )
 
 // DiffOptions bound a diff.
@@ -216,15 +215,21 @@ func (d *differ) patch(x *difference, f *FileDiff) error {
 	if strings.HasSuffix(f.Path, "/") || d.ctx.Err() != nil {
 		return context.Cause(d.ctx)
 	}
-	before, binary, err := d.file(x.before)
+	for _, e := range []*tree.Entry{x.before, x.after} {
+		if e != nil && e.Kind == tree.File && e.Size > maxText {
+			d.out.Truncated = true
+			return nil
+		}
+	}
+	before, err := d.file(x.before)
 	if err != nil {
 		return err
 	}
-	after, alsoBinary, err := d.file(x.after)
+	after, err := d.file(x.after)
 	if err != nil {
 		return err
 	}
-	if f.Binary = binary || alsoBinary; f.Binary {
+	if f.Binary = binary(before) || binary(after); f.Binary {
 		return nil
 	}
 	text := modes(x, patch.Unified(x.path, before, after))
@@ -240,22 +245,21 @@ func (d *differ) patch(x *difference, f *FileDiff) error {
 	return nil
 }
 
-// file returns what an entry holds, nil for nothing and directories, and whether it is no text.
-func (d *differ) file(e *tree.Entry) (*patch.File, bool, error) {
+// file returns what an entry holds, nil for nothing and directories.
+func (d *differ) file(e *tree.Entry) (*patch.File, error) {
 	switch {
 	case e == nil || e.Kind == tree.Dir:
-		return nil, false, nil
+		return nil, nil
 	case e.Kind == tree.Link:
-		return &patch.File{Data: []byte(e.Target), Mode: fs.FileMode(e.Mode)}, false, nil
-	case e.Size > maxText:
-		return nil, true, nil
+		return &patch.File{Data: []byte(e.Target), Mode: fs.FileMode(e.Mode)}, nil
 	}
 	b, err := d.s.packs.Get(e.Hash)
-	if err != nil {
-		return nil, false, err
-	}
-	binary := bytes.IndexByte(b[:min(len(b), textTried)], 0) >= 0 || !utf8.Valid(b)
-	return &patch.File{Data: b, Mode: fs.FileMode(e.Mode)}, binary, nil
+	return &patch.File{Data: b, Mode: fs.FileMode(e.Mode)}, err
+}
+
+// binary tells whether a file is no text that can be shown.
+func binary(f *patch.File) bool {
+	return f != nil && (bytes.IndexByte(f.Data, 0) >= 0 || !utf8.Valid(f.Data))
 }
 
 // modes adds to a patch that the permissions changed.

@@ -108,7 +108,7 @@ func (s *scan) receive(body []byte) (rest []byte, err error) {
 
 // offers decides which objects are wanted.
 func (s *scan) offers(n int, body []byte) error {
-	if n < 0 || n > wire.MaxOffers || len(body) != n*wire.OfferSize {
+	if n <= 0 || n > wire.MaxOffers || len(body) != n*wire.OfferSize {
 		return lie(opScan, "a malformed offer")
 	}
 	want := make([]byte, (n+7)/8)
