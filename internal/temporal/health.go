@@ -19,8 +19,11 @@ func Health(ctx context.Context, c client.Client) error {
 	return nil
 }
 
-// Pollers counts the workers that polled taskQueue for workflows or activities and says when one last did. The
-// server remembers a poller for up to five minutes after it is gone, so zero is certain and more than zero is not.
+// pollerLife is how long ago a worker that is there may have polled: a poll waits for a minute at most.
+const pollerLife = 70 * time.Second
+
+// Pollers counts the workers that poll taskQueue for workflows or activities and says when one last did, the zero time
+// when the server remembers none. A worker that is gone counts for up to pollerLife, so zero is certain and more is not.
 func Pollers(ctx context.Context, c client.Client, taskQueue string) (n int, last time.Time, err error) {
 	seen := make(map[string]struct{})
 	for _, kind := range []enumspb.TaskQueueType{enumspb.TASK_QUEUE_TYPE_WORKFLOW, enumspb.TASK_QUEUE_TYPE_ACTIVITY} {
@@ -29,8 +32,11 @@ func Pollers(ctx context.Context, c client.Client, taskQueue string) (n int, las
 			return 0, time.Time{}, fmt.Errorf("asking who polls task queue %s: %w", taskQueue, classify(err))
 		}
 		for _, p := range resp.GetPollers() {
-			seen[p.GetIdentity()] = struct{}{}
-			if at := p.GetLastAccessTime().AsTime(); at.After(last) {
+			at := p.GetLastAccessTime().AsTime()
+			if time.Since(at) < pollerLife {
+				seen[p.GetIdentity()] = struct{}{}
+			}
+			if at.After(last) {
 				last = at
 			}
 		}

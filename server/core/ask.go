@@ -17,7 +17,6 @@ import (
 const (
 	maxInlineFar = 48 << 10 // of a text to a session whose store this host cannot reach
 	maxAsked     = 256      // requests whose session is remembered
-	latestPage   = 50
 )
 
 func (c *Conn) ask(ctx context.Context, p editors.AskParams) (editors.AskResult, error) {
@@ -193,7 +192,7 @@ func (c *Conn) target(ctx context.Context, p editors.AskParams) (string, error) 
 // latest returns the newest session of the folder on this host, "" when there is none; made is the one that
 // the same request made before, if it did.
 func (c *Core) latest(ctx context.Context, folder, made string) (string, error) {
-	list, err := c.list(ctx, session.ListRequest{FolderURI: folder, IncludeForks: true, Limit: latestPage})
+	list, err := c.list(ctx, session.ListRequest{FolderURI: folder, IncludeForks: true, Limit: listMax})
 	if err != nil {
 		return "", err
 	}

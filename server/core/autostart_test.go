@@ -235,3 +235,55 @@ func TestNewDoesNothingYet(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, entries)
 }
+
+// TestARequestOutlivesItsWorker kills the worker after the connection was used, and finds a request answered by the next.
+func TestARequestOutlivesItsWorker(t *testing.T) {
+	newCore, lives := installation(t, "work")
+	core := newCore()
+	engines := []*fakeEngine{newFakeEngine(), newFakeEngine()}
+	core.link.dial = func(context.Context, temporal.Profile) (engine, error) {
+		f := engines[lives()-1]
+		return f, f.Health(context.Background())
+	}
+	for _, f := range engines {
+		f.add("s1", core.HostID())
+	}
+	conn := testConn(t, core)
+	killWorker := func() {
+		info, err := config.ReadWorkerInfo(core.opts.Paths)
+		require.NoError(t, err)
+		require.NoError(t, syscall.Kill(info.PID, syscall.SIGKILL))
+	}
+	commands := map[string]func() error{
+		"sessions": func() error {
+			_, err := run[editors.SessionsResult](t, conn, "sessions", editors.SessionsParams{})
+			return err
+		},
+		"history": func() error {
+			_, err := run[editors.HistoryResult](t, conn, "history", editors.HistoryParams{SessionID: "s1"})
+			return err
+		},
+		"ask": func() error {
+			_, err := run[editors.AskResult](t, conn, "ask", editors.AskParams{SessionID: "s1", Text: "x"})
+			return err
+		},
+		"attach": func() error {
+			_, err := run[editors.AttachResult](t, conn, "attach", editors.AttachParams{SessionID: "s1"})
+			return err
+		},
+	}
+	require.NoError(t, commands["ask"]())
+	for name, command := range commands {
+		engines = append(engines, newFakeEngine())
+		engines[len(engines)-1].add("s1", core.HostID())
+		old := engines[lives()-1]
+		old.mu.Lock()
+		old.down = true
+		old.mu.Unlock()
+		killWorker()
+		began := time.Now()
+		require.NoError(t, command(), name)
+		require.Less(t, time.Since(began), 15*time.Second, name)
+	}
+	require.Equal(t, 1+len(commands), lives())
+}

@@ -26,8 +26,24 @@ const (
 // update runs an update of a session's workflow. The request id makes repeating it harmless, here and by the client.
 func (c *Core) update(ctx context.Context, what, workflowID, name, requestID string, arg, result any) error {
 	u := update{workflowID: workflowID, name: name, id: name + "/" + requestID, arg: arg}
-	return c.request(ctx, what, func(ctx context.Context, e engine) error { return e.Update(ctx, u, result) })
+	return held(c.request(ctx, what, func(ctx context.Context, e engine) error { return e.Update(ctx, u, result) }))
 }
+
+// held says of a request that changes something and that no worker answered what becomes of it: Temporal keeps an update
+// in memory until a worker takes it.
+func held(err error) error {
+	var e *editors.Error
+	var waits unanswered
+	if errors.As(err, &e) && errors.As(err, &waits) {
+		e.Message += "; Temporal holds the request, and it will be carried out when a worker runs, unless Temporal itself restarts first"
+	}
+	return err
+}
+
+// unanswered is the error of a request that reached Temporal and no worker.
+type unanswered struct{ error }
+
+func (u unanswered) Unwrap() error { return u.error }
 
 func (c *Core) query(ctx context.Context, what, workflowID, query string, arg, result any) error {
 	return c.request(ctx, what, func(ctx context.Context, e engine) error {
@@ -42,7 +58,8 @@ func withPatience(ctx context.Context, d time.Duration) context.Context {
 	return context.WithValue(ctx, patienceKey{}, d)
 }
 
-// request does what send does, again while the run it meets is being replaced. Errors are *editors.Error.
+// request does what send does, again while the run it meets is being replaced, or what it needs is being started. Errors
+// are *editors.Error.
 func (c *Core) request(ctx context.Context, what string, send func(context.Context, engine) error) error {
 	began := time.Now()
 	patience, _ := ctx.Value(patienceKey{}).(time.Duration)
@@ -51,6 +68,7 @@ func (c *Core) request(ctx context.Context, what string, send func(context.Conte
 		if err != nil {
 			return err
 		}
+		life := c.workerLife()
 		err = bounded(ctx, answerTime, func(ctx context.Context) error { return send(ctx, e) })
 		switch {
 		case err == nil:
@@ -61,13 +79,18 @@ func (c *Core) request(ctx context.Context, what string, send func(context.Conte
 			if !pause(ctx, wait) {
 				return asError(what, ctx.Err())
 			}
-		case isSilence(err):
+		case !isSilence(err):
+			return asError(what, err)
+		case c.link.heals(ctx, life, began):
+			progress(ctx, "The worker is gone; starting it and sending the request again.")
+			if !pause(ctx, wait) {
+				return asError(what, ctx.Err())
+			}
+		default:
 			silent, alive := c.silence(ctx, e, what, err)
 			if !alive || time.Since(began) >= patience {
 				return silent
 			}
-		default:
-			return asError(what, err)
 		}
 	}
 }
@@ -80,31 +103,48 @@ func bounded(ctx context.Context, d time.Duration, f func(context.Context) error
 
 // silence says who did not answer, and whether there is a worker that may still do so.
 func (c *Core) silence(ctx context.Context, e engine, what string, cause error) (silent *editors.Error, alive bool) {
-	c.link.lost()
-	var pollers int
-	err := bounded(ctx, diagnosisTime, func(ctx context.Context) (err error) {
-		pollers, err = e.Pollers(ctx, agent.AgentQueue)
-		return err
-	})
-	if err != nil {
-		return c.noTemporal(ctx, what, err), false
-	}
-	remedy := remedyWorker
+	here, remedy := c.workerAlive(), remedyWorker
 	if c.embedded(ctx) {
-		remedy = remedyStart
-		if !c.workerAlive() {
-			pollers = 0
+		if remedy = remedyStart; !here {
+			return noWorkerRuns(what, time.Time{}, remedy, cause), false
 		}
 	}
-	if pollers == 0 {
-		silent = editors.Errorf(editors.CodeWorkerUnavailable, "no worker is running, so %s has to wait", what).WithRemedy(remedy)
-		silent.Err = cause
-		return silent, false
+	c.link.lost()
+	var pollers int
+	var last time.Time
+	err := bounded(ctx, diagnosisTime, func(ctx context.Context) (err error) {
+		pollers, last, err = e.Pollers(ctx, agent.AgentQueue)
+		return err
+	})
+	switch {
+	case err != nil:
+		return c.noTemporal(ctx, what, err), false
+	case pollers == 0:
+		return noWorkerRuns(what, last, remedy, cause), false
+	case here:
+		silent = editors.Errorf(editors.CodeWorkerUnavailable, "%s: the worker has not answered in time", what).
+			WithRemedy("Try again. If it stays so, read the worker's log: " + c.workerLog())
+	default:
+		silent = editors.Errorf(editors.CodeWorkerUnavailable, "%s: no worker has answered in time%s, and none is running on this host", what, lastSeen(last)).
+			WithRemedy(remedy)
 	}
-	silent = editors.Errorf(editors.CodeWorkerUnavailable, "%s: the worker has not answered in time", what).
-		WithRemedy("Try again. If it stays so, read the worker's log: " + c.workerLog())
-	silent.Err = cause
+	silent.Err = unanswered{cause}
 	return silent, true
+}
+
+// noWorkerRuns says that a request has to wait for a worker.
+func noWorkerRuns(what string, last time.Time, remedy string, cause error) *editors.Error {
+	e := editors.Errorf(editors.CodeWorkerUnavailable, "no worker is running%s, so %s has to wait", lastSeen(last), what).WithRemedy(remedy)
+	e.Err = unanswered{cause}
+	return e
+}
+
+// lastSeen says in brackets when a worker was last seen, if that is known.
+func lastSeen(last time.Time) string {
+	if last.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf(" (last seen %v ago)", max(time.Since(last), 0).Round(time.Second))
 }
 
 func (c *Core) noTemporal(ctx context.Context, what string, cause error) *editors.Error {
@@ -134,28 +174,36 @@ func (c *Core) overlay(ctx context.Context, s *editors.Session) {
 
 // missingWorker says which worker the session's turn waits for, "" when none is missing as far as can be told.
 func (c *Core) missingWorker(ctx context.Context, s editors.Session) (reason, remedy string) {
-	if s.HostID == c.HostID() && c.embedded(ctx) {
-		if alive, err := workerproc.Alive(c.opts.Paths.WorkerLock); err == nil && !alive {
+	embedded := c.embedded(ctx)
+	onHost := s.Backend.Kind == editors.Local || s.Backend.Kind == editors.Docker
+	if s.HostID == c.HostID() && (embedded || onHost) {
+		alive, err := workerproc.Alive(c.opts.Paths.WorkerLock)
+		switch {
+		case err == nil && !alive && embedded:
 			return "no worker is polling: the worker of this host is not running", remedyStart
+		case err == nil && !alive:
+			return "no worker is polling: the worker of this host is not running", remedyWorker
+		case embedded:
+			return "", ""
 		}
-		return "", ""
 	}
 	e, err := c.link.engine(context.WithValue(ctx, quietKey{}, quietAlways))
 	if err != nil {
 		return "", ""
 	}
 	queues := []string{agent.AgentQueue}
-	if s.Backend.Kind == editors.Local || s.Backend.Kind == editors.Docker {
+	if onHost {
 		queues = append(queues, agent.HostQueue(s.HostID))
 	}
 	for _, queue := range queues {
 		var n int
+		var last time.Time
 		err := bounded(ctx, diagnosisTime, func(ctx context.Context) (err error) {
-			n, err = e.Pollers(ctx, queue)
+			n, last, err = e.Pollers(ctx, queue)
 			return err
 		})
 		if err == nil && n == 0 {
-			return fmt.Sprintf("no worker is polling the task queue %s", queue), remedyWorker
+			return fmt.Sprintf("no worker is polling the task queue %s%s", queue, lastSeen(last)), remedyWorker
 		}
 	}
 	return "", ""

@@ -156,8 +156,16 @@ func TestSilenceIsExplained(t *testing.T) {
 		code   editors.Code
 		says   string
 	}{
-		{"no worker", func(f *fakeEngine) { f.silent, f.pollers = true, 0 }, editors.CodeWorkerUnavailable, "no worker is running"},
-		{"a stuck worker", func(f *fakeEngine) { f.silent = true }, editors.CodeWorkerUnavailable, "has not answered"},
+		{"no worker", func(f *fakeEngine) { f.silent, f.pollers = true, 0 }, editors.CodeWorkerUnavailable, "no worker is running, so"},
+		{
+			"a worker that is gone", func(f *fakeEngine) { f.silent, f.pollers, f.polled = true, 0, time.Now().Add(-2*time.Minute) },
+			editors.CodeWorkerUnavailable, "no worker is running (last seen 2m",
+		},
+		{
+			"a worker elsewhere", func(f *fakeEngine) { f.silent, f.polled = true, time.Now().Add(-20*time.Second) },
+			editors.CodeWorkerUnavailable, "no worker has answered in time (last seen 2",
+		},
+		{"what becomes of it", func(f *fakeEngine) { f.silent, f.pollers = true, 0 }, editors.CodeWorkerUnavailable, "will be carried out when a worker runs"},
 		{"no Temporal", func(f *fakeEngine) { f.down = true }, editors.CodeTemporalUnavailable, "temporal.test:7233"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -255,10 +263,12 @@ func TestSessionsComeFromTheManagerOrFromVisibility(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "s1", page.Sessions[0].ID)
 	require.Empty(t, page.NextCursor)
-	for _, cursor := range []string{"x1", "m", "m-1", "v1x"} {
+	for _, cursor := range []string{"x1", "m", "!", "e30"} {
 		_, err = run[editors.SessionsResult](t, conn, "sessions", editors.SessionsParams{Cursor: cursor})
 		require.Equal(t, editors.CodeInvalidParams, editors.CodeOf(err), cursor)
 	}
+	f.sessions[agent.WorkflowID("s1")].do(func() { f.sessions[agent.WorkflowID("s1")].view.UpdatedAt = time.Unix(5000, 0) })
+	require.Equal(t, []string{"s1", "s2"}, used(t, conn), "the one used last comes first")
 	page, err = run[editors.SessionsResult](t, conn, "sessions", editors.SessionsParams{Search: "SESSION S2"})
 	require.NoError(t, err)
 	require.Len(t, page.Sessions, 1)
@@ -267,6 +277,33 @@ func TestSessionsComeFromTheManagerOrFromVisibility(t *testing.T) {
 	f.mu.Unlock()
 	_, err = run[editors.SessionsResult](t, conn, "sessions", editors.SessionsParams{})
 	require.Equal(t, editors.CodeTemporalUnavailable, editors.CodeOf(err))
+}
+
+func used(t *testing.T, conn *Conn) (ids []string) {
+	t.Helper()
+	result, err := run[editors.SessionsResult](t, conn, "sessions", editors.SessionsParams{})
+	require.NoError(t, err)
+	for _, s := range result.Sessions {
+		ids = append(ids, s.ID)
+	}
+	return ids
+}
+
+func TestACursorOutlivesTheUseOfSessions(t *testing.T) {
+	f := newFakeEngine()
+	core := testCore(t, f)
+	conn := testConn(t, core)
+	for _, id := range []string{"s1", "s2", "s3", "s4"} {
+		f.add(id, core.HostID())
+	}
+	page, err := run[editors.SessionsResult](t, conn, "sessions", editors.SessionsParams{Limit: 2})
+	require.NoError(t, err)
+	first := f.sessions[agent.WorkflowID("s1")]
+	first.do(func() { first.view.UpdatedAt = time.Unix(5000, 0) })
+	page, err = run[editors.SessionsResult](t, conn, "sessions", editors.SessionsParams{Limit: 2, Cursor: page.NextCursor})
+	require.NoError(t, err)
+	require.Len(t, page.Sessions, 1)
+	require.Equal(t, "s2", page.Sessions[0].ID, "neither skipped nor shown twice")
 }
 
 func TestARunningSessionWithoutItsWorkerSaysSo(t *testing.T) {

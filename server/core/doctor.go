@@ -211,7 +211,7 @@ func (c *Core) checkPolling(ctx context.Context, here bool) []editors.Check {
 	var said []string
 	status, remedy := checkOK, ""
 	for _, queue := range queues {
-		n, err := e.Pollers(ctx, queue)
+		n, last, err := e.Pollers(ctx, queue)
 		switch {
 		case err != nil && temporal.IsUnavailable(err):
 			return nil
@@ -219,7 +219,7 @@ func (c *Core) checkPolling(ctx context.Context, here bool) []editors.Check {
 			said = append(said, fmt.Sprintf("%s: %v", queue, err))
 		case n == 0:
 			status, remedy = checkWarning, remedyStart
-			said = append(said, queue+": nobody")
+			said = append(said, queue+": nobody"+lastSeen(last))
 		default:
 			said = append(said, fmt.Sprintf("%s: %d", queue, n))
 		}

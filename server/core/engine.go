@@ -4,6 +4,7 @@ package core
 
 import (
 	"context"
+	"time"
 
 	"sandboxagent/editors"
 	"sandboxagent/internal/agent"
@@ -24,8 +25,8 @@ type engine interface {
 	List(ctx context.Context, owner string) ([]editors.Session, error)
 	// Follow calls ring after each change of a workflow, also when it continues as new, until ctx ends or something fails.
 	Follow(ctx context.Context, workflowID string, ring func()) error
-	// Pollers counts the workers that were seen on a task queue.
-	Pollers(ctx context.Context, queue string) (int, error)
+	// Pollers counts the workers that poll a task queue and says when one last did, the zero time when that is long ago.
+	Pollers(ctx context.Context, queue string) (n int, last time.Time, err error)
 	Health(ctx context.Context) error
 	Close()
 }

@@ -29,6 +29,7 @@ type fakeEngine struct {
 	updates  []update
 	signals  []string
 	pollers  int
+	polled   time.Time      // when somebody last polled
 	queues   map[string]int // pollers of other queues
 	tails    []agent.HeartbeatTail
 	silent   bool // no worker answers
@@ -334,16 +335,16 @@ func (f *fakeEngine) Follow(ctx context.Context, workflowID string, ring func())
 	return ctx.Err()
 }
 
-func (f *fakeEngine) Pollers(_ context.Context, queue string) (int, error) {
+func (f *fakeEngine) Pollers(_ context.Context, queue string) (n int, last time.Time, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.down {
-		return 0, serviceerror.NewUnavailable("connection refused")
+		return 0, time.Time{}, serviceerror.NewUnavailable("connection refused")
 	}
 	if n, known := f.queues[queue]; known {
-		return n, nil
+		return n, f.polled, nil
 	}
-	return f.pollers, nil
+	return f.pollers, f.polled, nil
 }
 
 func (f *fakeEngine) Health(context.Context) error {

@@ -169,10 +169,13 @@ func (c *Core) followHistory(ctx context.Context, w *watcher) {
 				w.kick()
 			})
 		}
-		if errors.Is(err, errWorkflowEnded) {
+		switch {
+		case errors.Is(err, errWorkflowEnded):
 			w.kick()
 			<-ctx.Done()
 			return
+		case ctx.Err() == nil && isSilence(err):
+			c.link.lost()
 		}
 		if !pause(ctx, followAgain) {
 			return

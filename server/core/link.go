@@ -15,8 +15,8 @@ const (
 	remoteDial   = 4 * time.Second // a command must fail within 5 s
 	// embeddedPatience bounds the wait for an embedded server that is being started again.
 	embeddedPatience = 15 * time.Second
-	aliveFor         = time.Second // how long a worker seen alive is believed to live
-	startAgain       = time.Minute // between starts that nobody asked for
+	startAgain       = time.Minute      // between starts that nobody asked for
+	healTime         = 30 * time.Second // for which a request that nobody answered comes again
 )
 
 // link connects when a command first needs it. With the embedded server it also sees to it that the worker runs, which
@@ -29,7 +29,7 @@ type link struct {
 	now     engine
 	profile temporal.Profile
 	suspect bool      // a request found nobody
-	alive   time.Time // when the worker was last seen
+	life    string    // the worker under which the connection was made
 	failed  time.Time // when it could last not be started
 }
 
@@ -109,7 +109,7 @@ func (l *link) engine(ctx context.Context) (engine, error) {
 		return nil, asError("connecting to Temporal", ctx.Err())
 	}
 	defer func() { l.turn <- struct{}{} }()
-	if l.now != nil && !l.suspect && !l.workerIsMissing(ctx) {
+	if l.now != nil && !l.suspect && !l.workerIsAnother(ctx) {
 		return l.now, nil
 	}
 	if err := l.connect(ctx); err != nil {
@@ -141,18 +141,20 @@ func (l *link) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	life := l.core.workerLife()
 	if !p.Embedded || !l.mayStart(ctx) {
+		l.life = life
 		return l.reach(ctx, p)
 	}
-	if l.core.workerAlive() && l.reach(ctx, p) == nil {
-		l.alive = time.Now()
+	if l.core.workerReady(ctx) && l.reach(ctx, p) == nil {
+		l.life = life
 		return nil
 	}
 	if err := l.core.startWorker(ctx, "--embedded", "--exit-when-idle"); err != nil {
 		l.failed = time.Now()
 		return err
 	}
-	l.alive = time.Now()
+	l.life = l.core.workerLife()
 	return l.reachEmbedded(ctx)
 }
 
@@ -201,16 +203,13 @@ func (l *link) drop() {
 	}
 }
 
-// workerIsMissing tells whether the worker, which the embedded server depends on, has ended.
-func (l *link) workerIsMissing(ctx context.Context) bool {
-	if !l.profile.Embedded || !l.mayStart(ctx) || time.Since(l.alive) < aliveFor {
+// workerIsAnother tells whether the worker, on which the embedded server depends, has ended or been replaced.
+func (l *link) workerIsAnother(ctx context.Context) bool {
+	if !l.profile.Embedded || !l.mayStart(ctx) {
 		return false
 	}
-	if !l.core.workerAlive() {
-		return true
-	}
-	l.alive = time.Now()
-	return false
+	life := l.core.workerLife()
+	return life == "" || life != l.life
 }
 
 // lost makes the next command look again at what is there.
@@ -218,6 +217,23 @@ func (l *link) lost() {
 	<-l.turn
 	l.suspect = true
 	l.turn <- struct{}{}
+}
+
+// heals tells whether to send a request again that nobody answered, since what this process may start for itself was not
+// there: the worker, which was another when the request was sent, or its Temporal server.
+func (l *link) heals(ctx context.Context, sentUnder string, began time.Time) bool {
+	if !l.take(ctx) {
+		return false
+	}
+	defer func() { l.turn <- struct{}{} }()
+	l.suspect = true
+	if !l.profile.Embedded || !l.mayStart(ctx) || time.Since(began) > healTime {
+		return false
+	}
+	if life := l.core.workerLife(); life == "" || life != sentUnder {
+		return true
+	}
+	return l.now == nil || temporal.IsUnavailable(bounded(ctx, diagnosisTime, l.now.Health))
 }
 
 func (l *link) close() {

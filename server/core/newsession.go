@@ -62,10 +62,10 @@ func (c *Core) create(ctx context.Context, p editors.NewParams) (session.CreateR
 		Folder: path, FolderURI: p.WorkspaceFolder, Params: p,
 	}
 	var result session.CreateResult
-	err = c.request(ctx, "creating a session", func(ctx context.Context, e engine) (err error) {
+	err = held(c.request(ctx, "creating a session", func(ctx context.Context, e engine) (err error) {
 		result, err = e.Create(ctx, in)
 		return err
-	})
+	}))
 	return result, err
 }
 

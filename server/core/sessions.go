@@ -5,9 +5,9 @@ package core
 import (
 	"cmp"
 	"context"
-	"errors"
+	"encoding/base64"
+	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -22,12 +22,6 @@ const (
 	listMax        = 200
 	managerTime    = 2 * time.Second
 	visibilityTime = 2 * time.Second
-)
-
-// A cursor names its source, since the two number their sessions differently.
-const (
-	fromManager    = "m"
-	fromVisibility = "v"
 )
 
 func (c *Conn) sessions(ctx context.Context, p editors.SessionsParams) (editors.SessionsResult, error) {
@@ -49,23 +43,62 @@ func (c *Conn) sessions(ctx context.Context, p editors.SessionsParams) (editors.
 	return editors.SessionsResult{Sessions: list.Sessions, NextCursor: list.NextCursor}, nil
 }
 
-// list asks the manager for a page and visibility for what the sessions are doing. Without a manager visibility has to do.
+// list returns a page of the sessions that meet the request, the one used last first.
 func (c *Core) list(ctx context.Context, req session.ListRequest) (session.ListResult, error) {
-	source, skip, err := parseListCursor(req.Cursor)
+	from, err := parseListCursor(req.Cursor)
 	if err != nil {
 		return session.ListResult{}, err
 	}
 	if req.Limit <= 0 {
 		req.Limit = listDefault
 	}
-	req.Limit = min(req.Limit, listMax)
-	e, err := c.link.engine(ctx)
+	all, err := c.known(ctx, req.FolderURI)
 	if err != nil {
 		return session.ListResult{}, err
 	}
+	search := strings.ToLower(req.Search)
+	all = slices.DeleteFunc(all, func(s editors.Session) bool {
+		return !req.IncludeForks && s.ParentID != "" || !strings.Contains(strings.ToLower(s.Title), search) ||
+			req.Cursor != "" && !placeOf(s).after(from)
+	})
+	slices.SortFunc(all, func(a, b editors.Session) int { return placeOf(a).compare(placeOf(b)) })
+	limit := min(req.Limit, listMax)
+	if len(all) <= limit {
+		return session.ListResult{Sessions: all}, nil
+	}
+	return session.ListResult{Sessions: all[:limit], NextCursor: placeOf(all[limit-1]).String()}, nil
+}
+
+// known returns the sessions of a folder, or all, in no order, as soon as Temporal answers.
+func (c *Core) known(ctx context.Context, folder string) ([]editors.Session, error) {
+	const what = "listing the sessions"
+	began := time.Now()
+	for {
+		e, err := c.link.engine(ctx)
+		if err != nil {
+			return nil, err
+		}
+		life := c.workerLife()
+		all, err := c.merged(ctx, e, folder)
+		switch {
+		case err == nil:
+			return all, nil
+		case ctx.Err() != nil:
+			return nil, asError(what, ctx.Err())
+		case !isSilence(err):
+			return nil, asError(what, err)
+		case !c.link.heals(ctx, life, began):
+			return nil, c.noTemporal(ctx, what, err)
+		}
+		pause(ctx, retryFirst)
+	}
+}
+
+// merged asks the manager which sessions there are and visibility what they are doing. Where one of them does not answer
+// the other has to do.
+func (c *Core) merged(ctx context.Context, e engine, folder string) ([]editors.Session, error) {
 	var (
-		registry            session.ListResult
-		seen                []editors.Session
+		registry, seen      []editors.Session
 		managerErr, seenErr error
 		jobs                conc.WaitGroup
 	)
@@ -75,81 +108,84 @@ func (c *Core) list(ctx context.Context, req session.ListRequest) (session.ListR
 			return err
 		})
 	})
-	if source != fromVisibility {
-		registry, managerErr = c.askManager(ctx, e, req, skip)
-	}
+	managerErr = bounded(ctx, managerTime, func(ctx context.Context) (err error) {
+		registry, err = c.registry(ctx, e, folder)
+		return err
+	})
 	jobs.Wait()
 	switch {
-	case source != fromVisibility && managerErr == nil:
+	case managerErr == nil:
 		return refreshed(registry, seen), nil
-	case seenErr == nil && source != fromManager:
-		return pageOf(seen, req, skip), nil
-	case seenErr != nil && isSilence(seenErr):
-		c.link.lost()
-		return session.ListResult{}, c.noTemporal(ctx, "listing the sessions", seenErr)
 	case seenErr != nil:
-		return session.ListResult{}, asError("listing the sessions", seenErr)
+		return nil, seenErr
 	}
-	return session.ListResult{}, asError("listing the sessions", managerErr)
+	return slices.DeleteFunc(seen, func(s editors.Session) bool { return folder != "" && s.WorkspaceFolder != folder }), nil
 }
 
-func (c *Core) askManager(ctx context.Context, e engine, req session.ListRequest, skip int) (session.ListResult, error) {
-	if req.Cursor = ""; skip > 0 {
-		req.Cursor = strconv.Itoa(skip)
+// registry reads all sessions of a folder that the manager knows, of which there are a thousand at most.
+func (c *Core) registry(ctx context.Context, e engine, folder string) ([]editors.Session, error) {
+	req := session.ListRequest{FolderURI: folder, IncludeForks: true, Limit: listMax}
+	var all []editors.Session
+	for {
+		var page session.ListResult
+		if err := e.Query(ctx, session.ManagerID(c.opts.Config.Owner), session.QueryList, req, &page); err != nil {
+			return nil, err
+		}
+		all = append(all, page.Sessions...)
+		if req.Cursor = page.NextCursor; req.Cursor == "" || len(all) >= maxListed {
+			return all, nil
+		}
 	}
-	var result session.ListResult
-	err := bounded(ctx, managerTime, func(ctx context.Context) error {
-		return e.Query(ctx, session.ManagerID(c.opts.Config.Owner), session.QueryList, req, &result)
-	})
-	if result.NextCursor != "" {
-		result.NextCursor = fromManager + result.NextCursor
-	}
-	return result, err
 }
 
 // refreshed takes what the sessions are doing from visibility where that is newer.
-func refreshed(list session.ListResult, seen []editors.Session) session.ListResult {
+func refreshed(list, seen []editors.Session) []editors.Session {
 	newer := make(map[string]editors.Session, len(seen))
 	for _, s := range seen {
 		newer[s.ID] = s
 	}
-	for i, s := range list.Sessions {
+	for i, s := range list {
 		if n, ok := newer[s.ID]; ok && !n.UpdatedAt.Before(s.UpdatedAt) {
-			list.Sessions[i] = n
+			list[i] = n
 		}
 	}
 	return list
 }
 
-// pageOf filters, orders and cuts what visibility gave.
-func pageOf(seen []editors.Session, req session.ListRequest, skip int) session.ListResult {
-	search := strings.ToLower(req.Search)
-	kept := slices.DeleteFunc(seen, func(s editors.Session) bool {
-		return req.FolderURI != "" && s.WorkspaceFolder != req.FolderURI || !req.IncludeForks && s.ParentID != "" ||
-			!strings.Contains(strings.ToLower(s.Title), search)
-	})
-	slices.SortFunc(kept, func(a, b editors.Session) int {
-		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
-	})
-	kept = kept[min(skip, len(kept)):]
-	if len(kept) <= req.Limit {
-		return session.ListResult{Sessions: kept}
-	}
-	return session.ListResult{Sessions: kept[:req.Limit], NextCursor: fromVisibility + strconv.Itoa(skip+req.Limit)}
+// listPlace is where a session stands in the list. As a cursor it names the last session that was given, so that one that is
+// used between two pages neither comes twice nor hides another.
+type listPlace struct {
+	At time.Time `json:"t"`
+	ID string    `json:"i"`
 }
 
-// parseListCursor returns the source and how many sessions were given before.
-func parseListCursor(cursor string) (source string, skip int, err error) {
+func placeOf(s editors.Session) listPlace { return listPlace{At: s.UpdatedAt, ID: s.ID} }
+
+func (p listPlace) compare(q listPlace) int {
+	return cmp.Or(q.At.Compare(p.At), cmp.Compare(q.ID, p.ID))
+}
+
+func (p listPlace) after(q listPlace) bool { return p.compare(q) > 0 }
+
+func (p listPlace) String() string {
+	b, err := json.Marshal(p)
+	if err != nil {
+		return "" // a time and a string always marshal
+	}
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+func parseListCursor(cursor string) (listPlace, error) {
+	var p listPlace
 	if cursor == "" {
-		return "", 0, nil
+		return p, nil
 	}
-	source, number := cursor[:1], cursor[1:]
-	skip, err = strconv.Atoi(number)
-	if source != fromManager && source != fromVisibility {
-		err = errors.New("no source")
+	b, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err == nil {
+		err = json.Unmarshal(b, &p)
 	}
-	if err != nil || skip < 0 {
-		return "", 0, editors.Errorf(editors.CodeInvalidParams, "the cursor is not one that sessions gave")
+	if err != nil || p.ID == "" {
+		return p, editors.Errorf(editors.CodeInvalidParams, "the cursor is not one that sessions gave")
 	}
-	return source, skip, nil
+	return p, nil
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
@@ -175,9 +176,8 @@ func (e *temporalEngine) followRun(ctx context.Context, workflowID, run string, 
 // errWorkflowEnded tells that nothing more will happen in a workflow.
 var errWorkflowEnded = errors.New("the workflow has ended")
 
-func (e *temporalEngine) Pollers(ctx context.Context, queue string) (int, error) {
-	n, _, err := temporal.Pollers(ctx, e.client, queue)
-	return n, err
+func (e *temporalEngine) Pollers(ctx context.Context, queue string) (n int, last time.Time, err error) {
+	return temporal.Pollers(ctx, e.client, queue)
 }
 
 func (e *temporalEngine) Health(ctx context.Context) error { return temporal.Health(ctx, e.client) }

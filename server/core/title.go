@@ -62,6 +62,7 @@ func (c *Core) renamed(ctx context.Context, id, title string) (editors.SessionRe
 			break
 		}
 	}
+	progress(ctx, "No worker has taken the new title yet. Temporal keeps it, and it will be set when a worker runs.")
 	if s := c.remembered(ctx, id); s != nil {
 		s.Title, s.TitleSource = title, editors.TitleUser
 		c.overlay(ctx, s)

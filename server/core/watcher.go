@@ -76,7 +76,7 @@ func (w *watcher) prime(ctx context.Context) error {
 	if ready {
 		return nil
 	}
-	v, err := w.look(ctx, nil)
+	v, err := w.view(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (w *watcher) pollAfter(failures int) time.Duration {
 
 // catchUp reads all events there are.
 func (w *watcher) catchUp(ctx context.Context) error {
-	if err := w.prime(ctx); err != nil {
+	if err := bounded(ctx, viewTimeout, w.prime); err != nil {
 		w.failed(err)
 		return err
 	}
