@@ -63,6 +63,7 @@ var execCases = append(endingCases(),
 	testCase{name: "any bytes", real: true, run: passesAnyBytes},
 	testCase{name: "settings", real: true, run: setsTheEnvironment},
 	testCase{name: "nothing waits for a person", real: true, run: neverPrompts},
+	testCase{name: "confinement", real: true, run: isConfined},
 	testCase{name: "many at once", run: runsManyAtOnce},
 	testCase{name: "timeout", run: timesOut},
 )
@@ -200,6 +201,18 @@ echo y >> f; git commit -qa; git log; git rebase -i --root; git clone -q https:/
 fi; echo end`})
 	require.False(e, r.TimedOut)
 	require.Contains(e, r.out, "end\n")
+}
+
+// isConfined checks the least that any confinement means; how it is attacked is for the tests of each.
+func isConfined(e *env) {
+	require.Equal(e, "x\nx\n", e.succeed(`echo x > here; t=$(mktemp) && echo x > "$t" && cat here "$t" && rm "$t"; test -n "$HOME" && echo x > ~/.probe && rm ~/.probe`))
+	if e.caps.Confinement == "none" {
+		return
+	}
+	for _, place := range []string{"/usr/local/escape", "/etc/escape", "/escape"} {
+		r := e.run(sandbox.Command{Script: `(echo x > "$P") 2>/dev/null`, Env: []string{"P=" + place}})
+		require.NotZero(e, r.ExitCode, place)
+	}
 }
 
 func runsManyAtOnce(e *env) {

@@ -101,19 +101,19 @@ func killsAtOnce(e *env) {
 	}
 }
 
-func (e *env) startHostile() (id, mark string) {
+func (e *env) startHostile(timeout time.Duration) (id, mark string) {
 	e.Helper()
 	if !e.caps.KillTree {
 		e.Skip("the backend declares that trees may escape")
 	}
 	mark = e.mark()
 	cmd := marked(hostile, mark)
-	cmd.Timeout = 4 * time.Second
+	cmd.Timeout = timeout
 	return e.start(cmd), mark
 }
 
 func killsHostileTree(e *env) {
-	id, mark := e.startHostile()
+	id, mark := e.startHostile(0)
 	e.awaitOutput(id, "started")
 	require.NoError(e, e.box.Kill(e.Context(), id))
 	st := e.await(id)
@@ -125,7 +125,7 @@ func killsHostileTree(e *env) {
 }
 
 func timeoutEndsHostileTree(e *env) {
-	id, mark := e.startHostile()
+	id, mark := e.startHostile(4 * time.Second)
 	st := e.await(id)
 	require.True(e, st.TimedOut)
 	require.Equal(e, 137, st.ExitCode)

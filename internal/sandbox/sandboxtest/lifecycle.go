@@ -105,7 +105,7 @@ func closesOnly(e *env) {
 
 func destroysEverything(e *env) {
 	e.put("mine", "x")
-	id, mark := e.startHostile()
+	id, mark := e.startHostile(0)
 	e.awaitOutput(id, "started")
 	background := e.start(marked("setsid sleep $M >/dev/null 2>&1 & echo", mark))
 	e.await(background)

@@ -200,7 +200,7 @@ func losesWhatRan(e *env) {
 }
 
 func destroysAfterDeath(e *env) {
-	id, mark := e.startHostile()
+	id, mark := e.startHostile(0)
 	e.awaitOutput(id, "started")
 	e.killHelper()
 	require.NoError(e, e.Backend.Destroy(e.Context(), e.box.Ref()))
