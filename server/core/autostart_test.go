@@ -20,6 +20,7 @@ import (
 	"sandboxagent/internal/config"
 	"sandboxagent/internal/temporal"
 	"sandboxagent/internal/workerproc"
+	"sandboxagent/internal/workspace"
 )
 
 const (
@@ -35,7 +36,15 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(m.Run())
+	folder, err := os.MkdirTemp("", "core-folder")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	testFolder = "file://" + workspace.Resolve(folder)
+	status := m.Run()
+	_ = os.RemoveAll(folder)
+	os.Exit(status)
 }
 
 func pathsBelow(home string) (config.Paths, error) {

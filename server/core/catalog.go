@@ -22,7 +22,7 @@ const workerAsleep = "the worker is not running, so it was not checked"
 // Backends lists the backends, asking the worker for at most 200 ms. Without a worker it says what is known of old.
 func (c *Core) Backends(ctx context.Context) []editors.BackendInfo {
 	var result editors.BackendsResult
-	if c.askCatalog(ctx, CallBackends, &result) && len(result.Backends) > 0 {
+	if c.askCatalog(ctx, CallBackends, catalogTime, &result) && len(result.Backends) > 0 {
 		return result.Backends
 	}
 	local := editors.BackendInfo{Kind: editors.Local, Available: true, Reason: "the worker starts with the first request"}
@@ -39,7 +39,7 @@ func (c *Core) Backends(ctx context.Context) []editors.BackendInfo {
 // Models lists the models, asking the worker for at most 200 ms. Without a worker it says what is known of old.
 func (c *Core) Models(ctx context.Context) []editors.ModelInfo {
 	var result editors.ModelsResult
-	if c.askCatalog(ctx, CallModels, &result) && len(result.Models) > 0 {
+	if c.askCatalog(ctx, CallModels, catalogTime, &result) && len(result.Models) > 0 {
 		return result.Models
 	}
 	chosen := editors.ModelInfo{ID: c.opts.Config.Model, Provider: "openai", Available: true}
@@ -56,11 +56,11 @@ func (c *Core) Models(ctx context.Context) []editors.ModelInfo {
 	return []editors.ModelInfo{chosen, demo}
 }
 
-func (c *Core) askCatalog(ctx context.Context, method string, result any) bool {
+func (c *Core) askCatalog(ctx context.Context, method string, patience time.Duration, result any) bool {
 	if !c.workerAlive() {
 		return false
 	}
-	err := bounded(ctx, catalogTime, func(ctx context.Context) error { return c.live.await(ctx, method, editors.Empty{}, result) })
+	err := bounded(ctx, patience, func(ctx context.Context) error { return c.live.await(ctx, method, editors.Empty{}, result) })
 	return err == nil
 }
 

@@ -4,6 +4,7 @@ package core
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -33,7 +34,7 @@ func TestCommandsOnCheckpoints(t *testing.T) {
 	require.NotEmpty(t, got.Params.RequestID)
 	require.Equal(t, []string{"f"}, got.Params.Paths)
 	require.Equal(t, agent.Sandbox{
-		SessionID: "s1", Owner: core.opts.Config.Owner, HostID: core.HostID(), Folder: "/home/me/project", Backend: editors.Backend{Kind: editors.Local},
+		SessionID: "s1", Owner: core.opts.Config.Owner, HostID: core.HostID(), Folder: strings.TrimPrefix(testFolder, "file://"), Backend: editors.Backend{Kind: editors.Local},
 	}, got.Sandbox)
 
 	hub.Handle(CallDiff, func(context.Context, editors.Raw) (any, error) {

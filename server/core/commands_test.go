@@ -31,67 +31,6 @@ func TestEveryCommandHasAHandler(t *testing.T) {
 	require.Empty(t, testConn(t, testCore(t, newFakeEngine())).Mux().Missing())
 }
 
-func TestNewIsRepeatable(t *testing.T) {
-	f := newFakeEngine()
-	conn := testConn(t, testCore(t, f))
-	first, err := run[editors.NewResult](t, conn, "new", editors.NewParams{RequestID: "r1", Title: "One"})
-	require.NoError(t, err)
-	require.Equal(t, testFolder, first.Session.WorkspaceFolder)
-	require.Equal(t, conn.core.opts.Config.Model, first.Session.Model)
-	again, err := run[editors.NewResult](t, conn, "new", editors.NewParams{RequestID: "r1", Title: "One"})
-	require.NoError(t, err)
-	require.Equal(t, first.Session.ID, again.Session.ID)
-	other, err := run[editors.NewResult](t, conn, "new", editors.NewParams{Title: "Two"})
-	require.NoError(t, err)
-	require.NotEqual(t, first.Session.ID, other.Session.ID)
-}
-
-func TestNewRefusesWhatCannotBe(t *testing.T) {
-	conn := testConn(t, testCore(t, newFakeEngine()))
-	for _, c := range []struct {
-		name   string
-		params editors.NewParams
-		code   editors.Code
-	}{
-		{"folder of another scheme", editors.NewParams{WorkspaceFolder: "untitled:1"}, editors.CodeInvalidParams},
-		{"folder of another machine", editors.NewParams{WorkspaceFolder: "file://server/share"}, editors.CodeInvalidParams},
-		{"long title", editors.NewParams{Title: strings.Repeat("ä", editors.MaxTitleRunes+1)}, editors.CodeLimit},
-		{"long request id", editors.NewParams{RequestID: strings.Repeat("x", editors.MaxRequestID+1)}, editors.CodeInvalidParams},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			_, err := run[editors.NewResult](t, conn, "new", c.params)
-			require.Equal(t, c.code, editors.CodeOf(err))
-		})
-	}
-	conn.SetFolders(nil)
-	_, err := run[editors.NewResult](t, conn, "new", editors.NewParams{})
-	require.Equal(t, editors.CodeInvalidParams, editors.CodeOf(err))
-}
-
-func TestAskFindsItsSession(t *testing.T) {
-	f := newFakeEngine()
-	core := testCore(t, f)
-	conn := testConn(t, core)
-	first, err := run[editors.AskResult](t, conn, "ask", editors.AskParams{RequestID: "r1", Text: "hello"})
-	require.NoError(t, err, "without a session one is made")
-	again, err := run[editors.AskResult](t, conn, "ask", editors.AskParams{RequestID: "r1", Text: "hello"})
-	require.NoError(t, err)
-	require.Equal(t, first, again)
-	require.Len(t, f.sessions, 1)
-
-	f.add("foreign", "another host")
-	next, err := run[editors.AskResult](t, conn, "ask", editors.AskParams{Text: "more", WorkspaceFolder: testFolder + "/"})
-	require.NoError(t, err)
-	require.Equal(t, first.SessionID, next.SessionID, "the latest session of the folder on this host")
-
-	core.asked = askedSessions{}
-	f.add("newer", core.HostID())
-	again, err = run[editors.AskResult](t, conn, "ask", editors.AskParams{RequestID: "r1", Text: "hello"})
-	require.NoError(t, err)
-	require.Equal(t, first, again, "a repeated request finds the session it made, also after a restart")
-	require.Equal(t, agent.AskInput{RequestID: "r1", Text: "hello", By: "test editor"}, f.updates[len(f.updates)-1].arg)
-}
-
 func TestLongTextsGoByReference(t *testing.T) {
 	f := newFakeEngine()
 	core := testCore(t, f)

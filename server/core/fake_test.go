@@ -18,7 +18,8 @@ import (
 	"sandboxagent/internal/session"
 )
 
-const testFolder = "file:///home/me/project"
+// testFolder is the URI of a folder that is there while the tests run.
+var testFolder string
 
 // fakeEngine implements engine.
 type fakeEngine struct {

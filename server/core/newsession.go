@@ -4,9 +4,11 @@ package core
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -15,10 +17,13 @@ import (
 	"sandboxagent/editors"
 	"sandboxagent/internal/config"
 	"sandboxagent/internal/session"
+	"sandboxagent/internal/workspace"
 )
 
-// createTime bounds the creation of a session, before which the manager may have to rebuild its registry.
-const createTime = 8 * time.Second
+const (
+	createTime  = 8 * time.Second // of a session, before which the manager may have to rebuild its registry
+	backendTime = 2 * time.Second // of asking whether a backend can be used
+)
 
 // requestSpace makes session ids from request ids, so that a repeated request finds the session it made.
 var requestSpace = uuid.NewSHA1(uuid.NameSpaceURL, []byte("sandboxagent/session"))
@@ -52,11 +57,14 @@ func (c *Core) create(ctx context.Context, p editors.NewParams) (session.CreateR
 	if err != nil {
 		return session.CreateResult{}, err
 	}
-	ctx = withPatience(ctx, createTime)
 	if err := checkNew(p); err != nil {
 		return session.CreateResult{}, err
 	}
 	p = c.withDefaults(p)
+	if err := c.checkPlace(ctx, path, *p.Backend); err != nil {
+		return session.CreateResult{}, err
+	}
+	ctx = withPatience(ctx, createTime)
 	in := session.CreateInput{
 		RequestID: p.RequestID, SessionID: c.sessionIDFor(p.RequestID), Owner: c.opts.Config.Owner, HostID: host,
 		Folder: path, FolderURI: p.WorkspaceFolder, Params: p,
@@ -93,6 +101,35 @@ func checkNew(p editors.NewParams) error {
 	return nil
 }
 
+// checkPlace refuses, before there is a session, a folder or a backend in which it could do nothing. A backend that this
+// host's worker cannot be asked about passes.
+func (c *Core) checkPlace(ctx context.Context, folder string, b editors.Backend) error {
+	folders := []string{folder}
+	if b.WorkspaceRoot != "" {
+		folders = append(folders, b.WorkspaceRoot)
+	}
+	for _, dir := range folders {
+		var unfit *workspace.Unfit
+		if errors.As(workspace.Check(dir, c.opts.Paths.SandboxDir), &unfit) {
+			return editors.Errorf(editors.CodeInvalidParams, "%s cannot be worked in: %w", dir, unfit).WithRemedy("Choose a folder of your own, such as a project's.")
+		}
+	}
+	if _, err := c.link.engine(ctx); err != nil { // starts the worker
+		return err
+	}
+	var known editors.BackendsResult
+	if !c.askCatalog(ctx, CallBackends, backendTime, &known) {
+		return nil
+	}
+	for _, info := range known.Backends {
+		if info.Kind == b.Kind && !info.Available {
+			return lasting(editors.Errorf(editors.CodeBackendUnavailable, "the backend %s cannot be used: %s", b.Kind,
+				strings.TrimSuffix(info.Reason, ".")).WithRemedy(info.Remedy))
+		}
+	}
+	return nil
+}
+
 func checkTitle(title string) error {
 	if n := utf8.RuneCountInString(title); n > editors.MaxTitleRunes {
 		return editors.Errorf(editors.CodeLimit, "the title has %d characters; at most %d are allowed", n, editors.MaxTitleRunes)
@@ -110,11 +147,12 @@ func folderPath(uri string) (string, error) {
 	return filepath.Clean(u.Path), nil
 }
 
-// canonicalFolder writes the file URI of a folder as this product does, since editors escape differently.
+// canonicalFolder writes the file URI of a folder as this product does, since editors escape differently and a folder can
+// be reached by links.
 func canonicalFolder(uri string) (string, error) {
 	path, err := folderPath(uri)
 	if err != nil {
 		return "", err
 	}
-	return (&url.URL{Scheme: "file", Path: path}).String(), nil
+	return (&url.URL{Scheme: "file", Path: workspace.Resolve(path)}).String(), nil
 }

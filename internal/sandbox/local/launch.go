@@ -9,13 +9,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"sandboxagent/internal/helper"
 	"sandboxagent/internal/helper/environ"
 	"sandboxagent/internal/sandbox"
 	"sandboxagent/internal/sandbox/confine"
+	"sandboxagent/internal/workspace"
 )
 
 const (
@@ -100,47 +100,15 @@ func (b *Backend) buildID() (string, error) {
 
 // checkWorkspace refuses folders on which an agent must not be let loose as a whole.
 func (b *Backend) checkWorkspace(dir string) error {
-	if !filepath.IsAbs(dir) {
-		return sandbox.Errorf(sandbox.ClassInvalid, opOpen, "the workspace must be an absolute path")
-	}
-	info, err := os.Stat(dir)
+	err := workspace.Check(dir, b.opts.StateDir)
+	var unfit *workspace.Unfit
 	switch {
+	case !errors.As(err, &unfit):
+		return err
 	case errors.Is(err, fs.ErrNotExist):
-		return sandbox.Errorf(sandbox.ClassNotFound, opOpen, "the workspace folder does not exist")
-	case err != nil:
-		return &sandbox.Error{Class: sandbox.ClassDenied, Op: opOpen, Message: "the workspace folder cannot be opened", Err: err}
-	case !info.IsDir():
-		return sandbox.Errorf(sandbox.ClassInvalid, opOpen, "the workspace is not a folder")
-	case same(info, "/"):
-		return sandbox.Errorf(sandbox.ClassInvalid, opOpen, "the whole file system cannot be a workspace: open a folder in it")
+		return &sandbox.Error{Class: sandbox.ClassNotFound, Op: opOpen, Message: unfit.Error(), Err: unfit.Err}
+	case unfit.Err != nil:
+		return &sandbox.Error{Class: sandbox.ClassDenied, Op: opOpen, Message: unfit.Error(), Err: unfit.Err}
 	}
-	if home, err := os.UserHomeDir(); err == nil && same(info, home) {
-		return sandbox.Errorf(sandbox.ClassInvalid, opOpen, "your home directory as a whole cannot be a workspace: open a folder in it")
-	}
-	if contains(dir, b.opts.StateDir) {
-		return sandbox.Errorf(sandbox.ClassInvalid, opOpen, "the workspace contains the state of this program: open another folder")
-	}
-	return nil
-}
-
-func same(info fs.FileInfo, dir string) bool {
-	other, err := os.Stat(dir)
-	return err == nil && os.SameFile(info, other)
-}
-
-// contains reports whether inner lies in dir, links resolved as far as they exist.
-func contains(dir, inner string) bool {
-	rel, err := filepath.Rel(resolved(dir), resolved(inner))
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
-}
-
-func resolved(p string) string {
-	if real, err := filepath.EvalSymlinks(p); err == nil {
-		return real
-	}
-	parent := filepath.Dir(p)
-	if parent == p {
-		return p
-	}
-	return filepath.Join(resolved(parent), filepath.Base(p))
+	return sandbox.Errorf(sandbox.ClassInvalid, opOpen, "%s", unfit.Error())
 }
