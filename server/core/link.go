@@ -150,18 +150,21 @@ func (l *link) connect(ctx context.Context) error {
 		l.life = life
 		return nil
 	}
-	if err := l.core.startWorker(ctx, "--embedded", "--exit-when-idle"); err != nil {
-		l.failed = time.Now()
-		return err
-	}
-	l.life = l.core.workerLife()
 	return l.reachEmbedded(ctx)
 }
 
-// reachEmbedded waits for the embedded server, which its worker starts again when it ends.
+// reachEmbedded starts the worker and waits for the embedded server, which the worker starts again when it ends.
 func (l *link) reachEmbedded(ctx context.Context) error {
+	l.life = ""
 	said := false
 	for began := time.Now(); ; {
+		if l.life == "" || l.life != l.core.workerLife() {
+			if err := l.core.startWorker(ctx, "--embedded", "--exit-when-idle"); err != nil {
+				l.failed = time.Now()
+				return err
+			}
+			l.life = l.core.workerLife()
+		}
 		p, err := l.core.resolve(ctx)
 		if err != nil {
 			return err
