@@ -84,7 +84,7 @@ func TestCheckpointsOfAFolder(t *testing.T) {
 	require.Equal(t, []any{"src/main.go", "changed", 2, 0}, []any{diff.Files[0].Path, diff.Files[0].Kind, diff.Files[0].Added, diff.Files[0].Removed})
 
 	out = f.run("restore", "--dry-run", first)
-	require.Equal(t, "restored src/new.go\nrestored bin\nrestored keep\nrestored src/main.go\n", out.stdout)
+	require.Equal(t, "restored bin\nrestored keep\nrestored src/main.go\nrestored src/new.go\n", out.stdout)
 	require.FileExists(t, filepath.Join(f.dir, "bin"))
 	out = f.run("restore", "--json", first[:10])
 	require.Equal(t, statusDone, out.status, out.stderr)

@@ -194,3 +194,39 @@ func (s stoppingStore) Has(h tree.Hash) bool {
 	s.cancel()
 	return s.Store.Has(h)
 }
+
+func BenchmarkTakeThroughTheHelper(b *testing.B) {
+	ws, s, ctx := b.TempDir(), newCheckpoints(b), context.Background()
+	checkpoint.Project(b, ws, checkpoint.BenchFiles())
+	w := workspaceOf(b, open(b, newBackend(b), "s1", ws))
+	b.Run("first", func(b *testing.B) {
+		for b.Loop() {
+			_, err := newCheckpoints(b).Take(ctx, w, checkpoint.TakeOptions{})
+			require.NoError(b, err)
+		}
+	})
+	last, err := s.Take(ctx, w, checkpoint.TakeOptions{})
+	require.NoError(b, err)
+	b.Run("unchanged", func(b *testing.B) {
+		for b.Loop() {
+			last, err = s.Take(ctx, w, checkpoint.TakeOptions{Parent: last.ID})
+			require.NoError(b, err)
+		}
+	})
+	b.Run("10 changed", func(b *testing.B) {
+		n := byte(0)
+		for b.Loop() {
+			for i := range 10 {
+				n++
+				put(b, ws, filepath.Join("d0/e0", string(rune('0'+i))), []byte{n})
+			}
+			_, err = s.Take(ctx, w, checkpoint.TakeOptions{Parent: last.ID})
+			require.NoError(b, err)
+		}
+	})
+	b.Run("restore to empty", func(b *testing.B) {
+		for b.Loop() {
+			require.NoError(b, s.RestoreEmpty(ctx, last.ID, workspaceOf(b, open(b, newBackend(b), "s2", b.TempDir())), ""))
+		}
+	})
+}

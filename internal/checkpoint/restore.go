@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"slices"
 
 	"sandboxagent/internal/checkpoint/tree"
 	"sandboxagent/internal/checkpoint/worktree"
@@ -30,7 +31,7 @@ type RestoreOptions struct {
 
 // Restored is the outcome of a restore.
 type Restored struct {
-	Restored []string        // paths that are as in the checkpoint now, or would be
+	Restored []string        // paths that are as in the checkpoint now, or would be; sorted
 	Kept     []worktree.Kept // paths that differ from it and stay, with the reason
 	Undo     string          // checkpoint of the tree as it was
 }
@@ -122,6 +123,7 @@ func restored(steps []worktree.Step, kept []worktree.Kept) []string {
 			paths = append(paths, steps[i].Path)
 		}
 	}
+	slices.Sort(paths)
 	return paths
 }
 

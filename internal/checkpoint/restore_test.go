@@ -95,7 +95,7 @@ func TestWhatTheUserChangedSinceIsKept(t *testing.T) {
 	write(t, k.dir, "agents/notes", "3")
 	require.NoError(t, os.Remove(filepath.Join(k.dir, "gone")))
 	out := k.back(first.ID, RestoreOptions{LastSeen: seen.ID})
-	require.Equal(t, []string{"agents/new", "agent"}, out.Restored)
+	require.Equal(t, []string{"agent", "agents/new"}, out.Restored)
 	conflicts := map[string]bool{}
 	for _, kept := range out.Kept {
 		conflicts[kept.Path] = kept.Conflict
@@ -182,6 +182,34 @@ func TestSpecialFilesAndMountsAreNotTouched(t *testing.T) {
 	info, err := os.Lstat(filepath.Join(k.dir, "e/pipe"))
 	require.NoError(t, err)
 	require.NotZero(t, info.Mode()&os.ModeNamedPipe)
+}
+
+func TestProtectedPathsAreKept(t *testing.T) {
+	k := newTaken(t)
+	write(t, k.dir, ".git/hooks/pre-commit", "1")
+	write(t, k.dir, ".git/config", "1")
+	write(t, k.dir, "f", "1")
+	first := k.take()
+	write(t, k.dir, ".git/hooks/pre-commit", "2")
+	write(t, k.dir, ".git/hooks/new", "2")
+	write(t, k.dir, ".git/config", "2")
+	write(t, k.dir, "f", "2")
+	for _, name := range []string{".git/hooks", ".git/config"} {
+		path := filepath.Join(k.dir, name)
+		if err := unix.Mount(path, path, "", unix.MS_BIND, ""); err != nil {
+			t.Skip("nothing can be mounted here:", err)
+		}
+		t.Cleanup(func() { _ = unix.Unmount(path, unix.MNT_DETACH) })
+		require.NoError(t, unix.Mount("", path, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY, ""))
+	}
+	out := k.back(first.ID, RestoreOptions{})
+	require.Equal(t, []string{"f"}, out.Restored)
+	require.Len(t, out.Kept, 3)
+	for _, kept := range out.Kept {
+		require.Equal(t, "it may not be changed", kept.Reason)
+	}
+	require.Equal(t, "1", k.text("f"))
+	require.Equal(t, "2", k.text(".git/config"))
 }
 
 func TestRestoreToWhatIsNotEmptyIsRefused(t *testing.T) {

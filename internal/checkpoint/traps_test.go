@@ -199,8 +199,11 @@ func TestWhatIsLeftOut(t *testing.T) {
 	info, err := k.s.Take(context.Background(), k.w, o)
 	require.NoError(t, err)
 	require.Equal(t, []tree.Note{
-		{Path: "big", Reason: tree.TooLarge, Size: 10}, {Path: "build/out.o", Reason: tree.Excluded}, {Path: "node_modules", Reason: tree.Excluded},
-		{Path: "pipe", Reason: tree.Pipe}, {Path: "sub/node_modules", Reason: tree.Excluded},
+		{Path: "big", Reason: tree.TooLarge, Size: 10},
+		{Path: "build/out.o", Reason: tree.Excluded},
+		{Path: "node_modules", Reason: tree.Excluded},
+		{Path: "pipe", Reason: tree.Pipe},
+		{Path: "sub/node_modules", Reason: tree.Excluded},
 	}, info.Notes)
 	require.False(t, info.Partial)
 	require.Equal(t, 1, info.Files)

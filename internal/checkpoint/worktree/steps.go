@@ -45,7 +45,23 @@ func (n *change) step(f *finder, i int) error {
 		n.keep(s, true, changedMeanwhile)
 		return nil
 	}
-	return writable(dir, func() error { return n.act(s, dir, name, staged) })
+	done := len(n.undo)
+	err = writable(dir, func() error { return n.act(s, dir, name, staged) })
+	if forbidden(err) && len(n.undo) == done {
+		n.keep(s, false, "it may not be changed")
+		return nil
+	}
+	return err
+}
+
+// forbidden tells of errors by which a path is protected from whoever makes the change.
+func forbidden(err error) bool {
+	for _, e := range []error{syscall.EACCES, syscall.EPERM, syscall.EROFS, syscall.EBUSY, syscall.EXDEV} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
 }
 
 // made tells whether a step was made before.
@@ -256,7 +272,12 @@ func (n *change) setMode(f *finder, s *Step) error {
 		n.keep(s, true, changedMeanwhile)
 		return nil
 	}
-	if err := chmodAt(dir, name, uint32(s.After.Mode)); err != nil {
+	err = chmodAt(dir, name, uint32(s.After.Mode))
+	if forbidden(err) {
+		n.keep(s, false, "it may not be changed")
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	n.undoAt(s, func(dir int, name string) error { return chmodAt(dir, name, uint32(st.perm)) })
