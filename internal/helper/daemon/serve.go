@@ -53,9 +53,7 @@ func Serve(ctx context.Context, o Options) error {
 	if o.Idle <= 0 {
 		o.Idle = DefaultIdle
 	}
-	// caught rather than ignored, because commands would inherit that
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT)
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM)
+	ctx, stop := o.heed(ctx)
 	defer stop()
 	lock, err := soleServer(ctx, o.State)
 	if err != nil {
@@ -80,6 +78,17 @@ func Serve(ctx context.Context, o Options) error {
 	}
 	d.watch(ctx)
 	return nil
+}
+
+// heed says what signals do: SIGTERM ends the helper, unless it could come from a command. The others are caught rather than
+// ignored, because commands would inherit that.
+func (o Options) heed(ctx context.Context) (context.Context, context.CancelFunc) {
+	if o.Apart {
+		signal.Notify(make(chan os.Signal, 1)) // all that can be caught
+		return context.WithCancel(ctx)
+	}
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT)
+	return signal.NotifyContext(ctx, syscall.SIGTERM)
 }
 
 func announce(w io.Writer) error {

@@ -23,8 +23,7 @@ func (j Jail) Starter() (func(*exec.Cmd) error, error) {
 	}
 	work := make(chan func())
 	ready := make(chan error)
-	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread is of use for nothing else
+	go onOtherThread(func() {
 		err := j.restrict()
 		ready <- err
 		if err != nil {
@@ -33,7 +32,7 @@ func (j Jail) Starter() (func(*exec.Cmd) error, error) {
 		for f := range work {
 			f()
 		}
-	}()
+	})
 	if err := <-ready; err != nil {
 		return nil, err
 	}
@@ -42,6 +41,23 @@ func (j Jail) Starter() (func(*exec.Cmd) error, error) {
 		work <- func() { done <- cmd.Start() }
 		return <-done
 	}, nil
+}
+
+// onOtherThread runs f on a thread that is of use for nothing else afterwards. It is never the first one: that stands for
+// the whole process, and what is in the jail may signal whatever else is.
+func onOtherThread(f func()) {
+	runtime.LockOSThread()
+	if unix.Gettid() != unix.Getpid() {
+		f() // never unlocked: the thread ends with the goroutine
+		return
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		onOtherThread(f)
+	}()
+	<-done
+	runtime.UnlockOSThread()
 }
 
 // restrict puts the calling thread into the jail.

@@ -1,0 +1,452 @@
+// This file attacks what lies outside a sandbox from inside, in every way of confinement, as root and as an ordinary user.
+// What came of it is the table in docs/security.md; UPDATE_SECURITY=1 writes it anew.
+
+package local
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sandboxagent/internal/sandbox"
+	"sandboxagent/internal/sandbox/confine"
+)
+
+const (
+	canary      = "canary-7c1d0b"
+	outsideEnv  = "SANDBOX_TEST_OUTSIDE"
+	ordinaryUID = 1001
+	tableBegin  = "<!-- attacks -->"
+	tableEnd    = "<!-- /attacks -->"
+)
+
+var ways = []confine.Method{confine.Namespaces, confine.Bubblewrap, confine.Landlock}
+
+// victim is everything that must not be reached.
+type victim struct {
+	t       *testing.T
+	out     string // a directory of the user outside the workspace
+	home    string
+	ws      string
+	b       *Backend
+	sb      sandbox.Sandbox
+	session string
+	helper  int // its process id
+	worker  int // a process of the same user with a secret in its environment
+	tcp     net.Listener
+	reached atomic.Int64 // connections and datagrams that came in
+	udp     net.PacketConn
+	n       int
+}
+
+func newVictim(t *testing.T, level confine.Level, way confine.Method) *victim {
+	t.Helper()
+	v := &victim{t: t, out: outside(t)}
+	v.home, v.ws = filepath.Join(v.out, "home"), filepath.Join(v.out, "home", "project")
+	for name, text := range map[string]string{
+		"file": "original", "home/.bashrc": "original", "home/.ssh/id": canary, "home/.aws/credentials": canary, "home/.config/gh/hosts.yml": canary,
+		"home/ours/config.toml": canary, "home/project/mine": "mine", "elsewhere/x": "x",
+	} {
+		write(t, filepath.Join(v.out, name), text)
+	}
+	t.Setenv("HOME", v.home)
+	git(t, v.ws, "init", "-q")
+	v.listen()
+	worker := exec.Command("sleep", "1000")
+	worker.Env = []string{"CANARY=" + canary}
+	require.NoError(t, worker.Start())
+	t.Cleanup(func() { _ = worker.Process.Kill(); _ = worker.Wait() })
+	v.worker = worker.Process.Pid
+	self := selfPath()
+	b, err := New(Options{StateDir: filepath.Join(v.home, "ours", "state"), HelperBinary: self, Confinement: level, Methods: []confine.Method{way}, Private: []string{filepath.Join(v.home, "ours")}})
+	require.NoError(t, err)
+	if err := b.Available(t.Context()); err != nil {
+		t.Skipf("not possible here: %v", err)
+	}
+	v.b = b
+	v.sb = open(t, b, "s1", v.ws)
+	v.session = b.stateDir("s1")
+	v.helper = v.find()
+	return v
+}
+
+// outside returns a directory that no private /tmp hides.
+func outside(t *testing.T) string {
+	t.Helper()
+	bases := []string{os.Getenv(outsideEnv)}
+	if home, err := os.UserHomeDir(); err == nil {
+		bases = append(bases, home)
+	}
+	for _, base := range append(bases, "/srv", "/opt") {
+		if base == "" {
+			continue
+		}
+		if dir, err := os.MkdirTemp(base, ".sandbox-test-"); err == nil {
+			t.Cleanup(func() { _ = os.RemoveAll(dir) })
+			return dir
+		}
+	}
+	t.Skip("there is no place outside /tmp to be attacked")
+	return ""
+}
+
+func git(t *testing.T, dir string, args ...string) {
+	t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(out))
+}
+
+// listen opens doors that are to stay closed.
+func (v *victim) listen() {
+	var err error
+	v.tcp, err = net.Listen("tcp4", "127.0.0.1:0")
+	require.NoError(v.t, err)
+	v.udp, err = net.ListenPacket("udp4", "127.0.0.1:0")
+	require.NoError(v.t, err)
+	path, err := net.Listen("unix", filepath.Join(v.out, "sock"))
+	require.NoError(v.t, err)
+	abstract, err := net.Listen("unix", "@"+filepath.Join(v.out, "abstract"))
+	require.NoError(v.t, err)
+	datagrams, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(v.out, "dgram"), Net: "unixgram"})
+	require.NoError(v.t, err)
+	for _, l := range []net.Listener{v.tcp, path, abstract} {
+		v.t.Cleanup(func() { _ = l.Close() })
+		go func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				v.reached.Add(1)
+				_ = c.Close()
+			}
+		}()
+	}
+	for _, p := range []net.PacketConn{v.udp, datagrams} {
+		v.t.Cleanup(func() { _ = p.Close() })
+		go func() {
+			for {
+				if _, _, err := p.ReadFrom(make([]byte, 100)); err != nil {
+					return
+				}
+				v.reached.Add(1)
+			}
+		}()
+	}
+}
+
+// run runs an attack and returns what it printed.
+func (v *victim) run(script string) string {
+	v.t.Helper()
+	v.n++
+	id := "a" + strconv.Itoa(v.n)
+	_, port, _ := net.SplitHostPort(v.tcp.Addr().String())
+	_, udp, _ := net.SplitHostPort(v.udp.LocalAddr().String())
+	_, out := run(v.t, v.sb, id, sandbox.Command{Script: script, Env: []string{
+		"OUT=" + v.out, "VICTIM=" + v.home, "WORKER=" + strconv.Itoa(v.worker), "PORT=" + port, "UDP=" + udp, "SESSION=" + v.session,
+		"HELPER=" + strconv.Itoa(v.helper),
+	}})
+	return out
+}
+
+func (v *victim) text(name string) string {
+	b, err := os.ReadFile(filepath.Join(v.out, name))
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}
+
+func (v *victim) there(name string) bool {
+	_, err := os.Lstat(filepath.Join(v.out, name))
+	return err == nil
+}
+
+// attack is one line of the table. It succeeded if its script prints "leak", or if hit says so.
+type attack struct {
+	name   string
+	script string
+	hit    func(v *victim) bool
+	open   []confine.Method // ways that do not keep it off
+	beyond bool             // an ordinary user cannot do it even without confinement
+}
+
+// python is a script that prints "leak" unless something in it fails.
+func python(body string) string {
+	return "python3 - <<'END'\nimport os, socket, ctypes, sys\nlibc = ctypes.CDLL(None, use_errno=True)\nE = os.environ\n" + body + "\nprint('leak')\nEND"
+}
+
+func changed(v *victim) bool { return v.text("file") != "original" }
+
+func wasReached(v *victim) bool { return v.reached.Load() > 0 }
+
+// find returns the process id of the helper: not that of bubblewrap above it, nor of a supervisor that still looks like it.
+func (v *victim) find() (pid int) {
+	v.t.Helper()
+	eventually(v.t, func() bool {
+		var found []int
+		for _, p := range processes(v.session) {
+			cmdline, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p), "cmdline"))
+			program, _, _ := strings.Cut(string(cmdline), "\x00")
+			if err == nil && filepath.Base(program) != "bwrap" && strings.Contains(string(cmdline), "\x00serve\x00") {
+				found = append(found, p)
+			}
+		}
+		found = slices.DeleteFunc(found, func(p int) bool { return slices.Contains(found, parent(p)) })
+		if len(found) == 1 {
+			pid = found[0]
+		}
+		return len(found) == 1
+	})
+	return pid
+}
+
+// helperGone reports that the helper that was there at the beginning does not serve any more.
+func helperGone(v *victim) bool {
+	_, err := os.Stat(filepath.Join("/proc", strconv.Itoa(v.helper), "cmdline"))
+	return err != nil
+}
+
+// helperLeaves gives a helper that was asked to go the time to do so.
+func helperLeaves(v *victim) bool {
+	for end := time.Now().Add(2 * time.Second); !helperGone(v); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			return false
+		}
+	}
+	return true
+}
+
+var basicOnly = []confine.Method{confine.Landlock}
+
+var attacks = []attack{
+	{name: "write `../x`", script: `echo x > ../escaped`, hit: func(v *victim) bool { return v.there("home/escaped") }},
+	{name: "write by absolute path", script: `echo x > $OUT/new`, hit: func(v *victim) bool { return v.there("new") }},
+	{name: "overwrite or truncate a file outside", script: `: > $OUT/file; truncate -s 0 $OUT/file`, hit: changed},
+	{name: "write through a symbolic link", script: `ln -s $OUT/file link; echo evil > link`, hit: changed},
+	{name: "write through a dangling link", script: `ln -s $OUT/dangling hole; echo evil > hole`, hit: func(v *victim) bool { return v.there("dangling") }},
+	{name: "write through a hard link", script: `ln $OUT/file hard && echo evil > hard`, hit: changed},
+	{name: "swap a directory for a link while writing through it", script: `mkdir -p real; i=0
+while [ $i -lt 300 ]; do ln -sfn real swap; (echo x > swap/raced) 2>/dev/null & ln -sfn $OUT/elsewhere swap; (echo x > swap/raced) 2>/dev/null; i=$((i+1)); done; wait`,
+		hit: func(v *victim) bool { return v.there("elsewhere/raced") }},
+	{name: "rename or delete a file outside", script: `mv $OUT/file stolen; rm -f $OUT/file`, hit: changed},
+	{name: "write through `/proc/self/root`, `/proc/1/root`, `/proc/PID/cwd`", script: `for p in self 1 $WORKER $HELPER $PPID; do echo x > /proc/$p/root$OUT/viaproc; echo x > /proc/$p/cwd$OUT/viaproc; done`,
+		hit: func(v *victim) bool { return v.there("viaproc") }},
+	{name: "change mode or times of a file outside", script: `chmod 777 $OUT/file && echo leak; touch -d 2001-01-01 $OUT/file && echo leak`, open: basicOnly},
+	{name: "append to `~/.bashrc`", script: `echo evil >> $VICTIM/.bashrc`, hit: func(v *victim) bool { return v.text("home/.bashrc") != "original" }},
+	{name: "read `~/.ssh`, `~/.aws`, `~/.config/gh`", script: `cat $VICTIM/.ssh/id $VICTIM/.aws/credentials $VICTIM/.config/gh/hosts.yml | grep -q canary && echo leak`},
+	{name: "read our configuration and other sessions' state", script: `cat $VICTIM/ours/config.toml | grep -q canary && echo leak; ls $VICTIM/ours/state && echo leak`},
+	{name: "read `/etc/shadow`", script: `grep -q root: /etc/shadow && echo leak`, beyond: true},
+	{name: "write `.git/hooks`", script: `echo evil > .git/hooks/pre-commit && echo leak`, open: basicOnly},
+	{name: "write `.git/config`", script: `echo '[core] fsmonitor=evil' >> .git/config && echo leak`, open: basicOnly},
+	{name: "put another `.git` in its place", script: `mv .git old && mv old .git && echo leak`, open: basicOnly},
+	{name: "read the environment of the worker", script: `cat /proc/*/environ 2>/dev/null | tr '\0' '\n' | grep -q ^CANARY= && echo leak`},
+	{name: "trace the worker", script: python(`if libc.ptrace(0x4206, int(E["WORKER"]), None, None) != 0: sys.exit()`)},
+	{name: "trace the helper, or read its memory", script: python(`
+def f(g):
+  try: return g()
+  except OSError: return False
+for p in E["HELPER"], "1":
+  if libc.ptrace(0x4206, int(p), None, None) == 0: print("leak")
+  if "--jail" in (f(lambda: open("/proc/%s/cmdline" % p).read()) or ""):
+    if f(lambda: open("/proc/%s/mem" % p, "rb")): print("leak")
+    for fd in f(lambda: os.listdir("/proc/%s/fd" % p)) or []:
+      if f(lambda: os.readlink("/proc/%s/fd/%s" % (p, fd))): print("leak")
+sys.exit()`)},
+	{name: "signal the worker", script: `kill -0 $WORKER && echo leak`},
+	{name: "kill the helper", script: `kill -9 1; kill -9 $HELPER; kill -TERM 1 $HELPER; kill -0 $HELPER 2>/dev/null && echo leak`,
+		hit: helperGone},
+	{name: "signal the helper by the ids of its threads", script: `for t in /proc/1/task/* /proc/$HELPER/task/*; do t=${t##*/}
+for s in TERM QUIT ABRT SEGV HUP USR1 STOP KILL; do kill -$s $t; done; done`, open: basicOnly, hit: helperLeaves},
+	{name: "see that other processes run", script: `test -d /proc/$WORKER && echo leak`, open: basicOnly},
+	{name: "forge the sandbox's own records", script: `for d in $SESSION $HOME/.. /run/sandbox-agent/state; do echo x > $d/forged; echo x > $d/commands/forged; done`,
+		hit: func(v *victim) bool {
+			_, a := os.Stat(filepath.Join(v.session, "forged"))
+			_, b := os.Stat(filepath.Join(v.session, "commands", "forged"))
+			return a == nil || b == nil
+		}},
+	{name: "speak to the helper", script: python(`
+s = socket.socket(socket.AF_UNIX)
+try:
+  os.chdir(E["SESSION"]) # the path may be too long
+  s.connect("sock")
+except OSError:
+  s = socket.socket(socket.AF_UNIX)
+  s.connect("/run/sandbox-agent/state/sock")
+s.settimeout(1)
+try:
+  s.recv(1)
+  sys.exit() # it hung up at once
+except socket.timeout: pass`)},
+	{name: "reach a TCP server of this machine", script: python(`socket.create_connection(("127.0.0.1", int(E["PORT"])), 3)`), hit: wasReached},
+	{name: "send UDP", script: python(`socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("127.0.0.1", int(E["UDP"]))); sys.exit()`), hit: wasReached},
+	{name: "reach the internet", script: python(`
+s = socket.socket(); s.settimeout(3)
+try: s.connect(("192.0.2.1", 80))
+except socket.timeout: pass`), beyond: true},
+	{name: "connect to a unix socket that was there", script: python(`socket.socket(socket.AF_UNIX).connect(E["OUT"] + "/sock")`), hit: wasReached},
+	{name: "connect to an abstract socket", script: python(`socket.socket(socket.AF_UNIX).connect("\0" + E["OUT"] + "/abstract")`), hit: wasReached},
+	{name: "turn a pair of sockets to a service", script: python(`
+a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+a.sendto(b"x", E["OUT"] + "/dgram")`), hit: wasReached},
+	{name: "`/run/docker.sock` and other services below `/run`", script: python(`
+import glob
+for p in glob.glob("/run/**/*sock*", recursive=True) + glob.glob("/var/run/*.sock"):
+  if "sandbox-agent" in p: continue
+  try: socket.socket(socket.AF_UNIX).connect(p)
+  except OSError: continue
+  print("leak")
+sys.exit()`), beyond: true},
+	{name: "`io_uring`", script: python(`
+if libc.syscall(425, 1, ctypes.create_string_buffer(256)) < 0: sys.exit()`)},
+	{name: "mount", script: python(`if libc.mount(b"x", b"/mnt", b"tmpfs", 0, None) != 0: sys.exit()`), beyond: true},
+	{name: "unmount what covers", script: `umount -l /proc && echo leak; umount -l /run && echo leak; umount -l .git/hooks && echo leak`, beyond: true},
+	{name: "new user namespace", script: python(`if libc.unshare(0x10000000) != 0: sys.exit()`)},
+	{name: "keys of the user's session (`keyctl`)", script: python(`if libc.syscall({"x86_64": 250, "aarch64": 219}[os.uname().machine], 0, -3, 1) < 0: sys.exit()`)},
+	{name: "`bpf`", script: python(`if libc.syscall({"x86_64": 321, "aarch64": 280}[os.uname().machine], 0, ctypes.create_string_buffer(128), 128) >= 0 or ctypes.get_errno() != 1: print("leak")
+sys.exit()`)},
+	{name: "gain rights by a setuid program", script: `grep -q 'NoNewPrivs:.1' /proc/self/status || echo leak; grep -q 'CapEff:.0000000000000000' /proc/self/status || echo leak`},
+	{name: "read a disk", script: `for d in /dev/sd* /dev/vd* /dev/nvme* /dev/dm-*; do head -c 1 $d 2>/dev/null | grep -q . && echo leak; done; mknod dev b 254 0 && head -c 1 dev && echo leak`, beyond: true},
+	{name: "settings of the kernel (`/proc/sys`)", script: python(`os.open("/proc/sys/kernel/core_pattern", os.O_WRONLY)`), beyond: true},
+}
+
+// outcomes runs every attack and returns which succeeded.
+func outcomes(t *testing.T, level confine.Level, way confine.Method) map[string]bool {
+	v := newVictim(t, level, way)
+	got := map[string]bool{}
+	for _, a := range attacks {
+		v.reached.Store(0)
+		write(t, filepath.Join(v.out, "file"), "original")
+		out := v.run("{ " + a.script + "\n} 2>&1")
+		got[a.name] = strings.Contains(out, "leak\n") || a.hit != nil && a.hit(v)
+		if got[a.name] {
+			t.Logf("%s by %s: %s", a.name, way, out)
+		}
+		if got[a.name] && helperGone(v) {
+			require.NoError(t, v.sb.Health(t.Context()))
+			v.helper = v.find()
+		}
+		require.False(t, helperGone(v), "the helper did not survive: %s\n%s\n%s", a.name, out, v.text("home/ours/state/"+filepath.Base(v.session)+"/helper.log"))
+	}
+	return got
+}
+
+func TestAttacks(t *testing.T) {
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("the attacks are written in Python")
+	}
+	table := map[confine.Method]map[string]bool{}
+	for _, way := range ways {
+		t.Run(string(way), func(t *testing.T) {
+			got := outcomes(t, confine.LevelFull, way)
+			for _, a := range attacks {
+				want := false
+				for _, open := range a.open {
+					want = want || open == way
+				}
+				require.Equal(t, want, got[a.name], a.name)
+			}
+			table[way] = got
+		})
+	}
+	if os.Getuid() == 0 {
+		t.Run("as an ordinary user", func(t *testing.T) { again(t, "^TestAttacks") })
+		checkTable(t, table)
+	}
+}
+
+// TestAttacksAreReal proves that the attacks succeed where nothing is confined, so that the table means something.
+func TestAttacksAreReal(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("root would hit what must live; the ordinary user tries it, see TestAttacks")
+	}
+	got := outcomes(t, confine.LevelNone, "")
+	var failed []string
+	for _, a := range attacks {
+		if !a.beyond && !got[a.name] {
+			failed = append(failed, a.name)
+		}
+	}
+	require.Empty(t, failed)
+}
+
+// again runs tests of this program as an ordinary user.
+func again(t *testing.T, tests string) {
+	dir, err := os.MkdirTemp("/srv", ".sandbox-user-")
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	program, base := filepath.Join(dir, "tests"), filepath.Join(dir, "outside")
+	copyFile(t, selfPath(), program)
+	require.NoError(t, os.Mkdir(base, 0o755))
+	require.NoError(t, os.Chmod(dir, 0o755))
+	require.NoError(t, os.Chown(base, ordinaryUID, ordinaryUID))
+	cmd := exec.Command(program, "-test.run", tests, "-test.v")
+	cmd.Dir = base
+	cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/go/bin", "HOME=" + base, "TMPDIR=" + base, outsideEnv + "=" + base}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: ordinaryUID, Gid: ordinaryUID}}
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(out))
+	for line := range bytes.Lines(out) {
+		if bytes.Contains(line, []byte("---")) {
+			t.Log(string(bytes.TrimSpace(line)))
+		}
+	}
+}
+
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	in, err := os.Open(from)
+	require.NoError(t, err)
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o755)
+	require.NoError(t, err)
+	_, err = io.Copy(out, in)
+	require.NoError(t, err)
+	require.NoError(t, out.Close())
+}
+
+// checkTable compares the table for users with what happened, when all ways could be tried.
+func checkTable(t *testing.T, table map[confine.Method]map[string]bool) {
+	t.Helper()
+	if len(table) != len(ways) {
+		t.Log("not all ways could be tried, so the table in the documentation is not checked")
+		return
+	}
+	var b strings.Builder
+	b.WriteString("| attack | namespaces | bubblewrap | Landlock alone |\n|---|---|---|---|\n")
+	for _, a := range attacks {
+		fmt.Fprintf(&b, "| %s |", a.name)
+		for _, way := range ways {
+			fmt.Fprintf(&b, " %s |", map[bool]string{false: "kept off", true: "**possible**"}[table[way][a.name]])
+		}
+		b.WriteString("\n")
+	}
+	doc := filepath.Join("..", "..", "..", "docs", "security.md")
+	text := content(t, doc)
+	head, rest, ok := strings.Cut(text, tableBegin)
+	require.True(t, ok)
+	old, tail, ok := strings.Cut(rest, tableEnd)
+	require.True(t, ok)
+	if os.Getenv("UPDATE_SECURITY") == "1" {
+		require.NoError(t, os.WriteFile(doc, []byte(head+tableBegin+"\n"+b.String()+tableEnd+tail), 0o644))
+		return
+	}
+	require.Equal(t, strings.TrimSpace(old), strings.TrimSpace(b.String()), "run this test with UPDATE_SECURITY=1")
+}
