@@ -36,8 +36,8 @@ demo: build ## watch the agent work in a small sample folder; needs no key
 test: build ## build, then run the tests (a few minutes)
 	@scripts/test
 
-test-full: build ## also the slow suites, the race detector and the fuzz tests
-	@SANDBOX_TEST_FULL=1 scripts/test
+test-full: test ## also the slow suites, the race detector and the fuzz tests
+	@scripts/test-slow
 
 lint: $(GOLANGCI) ## check formatting and look for defects
 	@scripts/lint/run $(CURDIR)/$(GOLANGCI)
