@@ -147,7 +147,14 @@ func isNotFound(err error) bool { return editors.CodeOf(asError("", err)) == edi
 // isSilence tells whether nobody answered: Temporal, or the worker for which it keeps the request.
 func isSilence(err error) bool {
 	var timeout *client.WorkflowUpdateServiceTimeoutOrCanceledError
-	return errors.As(err, &timeout) || embedded.IsUnavailable(err)
+	return errors.As(err, &timeout) || embedded.IsUnavailable(err) || hasNoPoller(err)
+}
+
+// hasNoPoller tells whether Temporal answered a query with its own guess that no worker is there, as it does at once after
+// it was started.
+func hasNoPoller(err error) bool {
+	var failed *serviceerror.FailedPrecondition
+	return errors.As(err, &failed) && strings.Contains(failed.Error(), "no poller seen")
 }
 
 // comesAgain tells whether repeating the same request soon can succeed: the run it met is just being replaced.

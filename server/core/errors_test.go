@@ -66,6 +66,8 @@ func TestWhatIsSilenceAndWhatComesAgain(t *testing.T) {
 	timeout := client.NewWorkflowUpdateServiceTimeoutOrCanceledError(context.DeadlineExceeded)
 	require.True(t, isSilence(timeout))
 	require.True(t, isSilence(serviceerror.NewUnavailable("x")))
+	require.True(t, isSilence(serviceerror.NewFailedPrecondition("no poller seen for task queue recently, worker may be down")))
+	require.False(t, isSilence(serviceerror.NewFailedPrecondition("x")))
 	require.False(t, isSilence(refused(agent.ErrTypeBusy, "x")))
 	require.True(t, comesAgain(refused(agent.ErrTypeDraining, "x")))
 	require.True(t, comesAgain(refused(errTypeRunEnded, "x")))
