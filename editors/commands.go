@@ -229,14 +229,14 @@ type AttachParams struct {
 	AfterSeq  *int64 `json:"afterSeq,omitempty"` // absent: a snapshot
 }
 
-// AttachResult is a snapshot (Items) or what was missed (Events), never both.
+// AttachResult is a snapshot, which has Items, or what was missed, which has Events; there is always one of them, be it empty.
 type AttachResult struct {
 	Session          Session         `json:"session"`
 	State            State           `json:"state"`
 	Seq              int64           `json:"seq"`
-	Items            []Item          `json:"items,omitempty"`  // the latest ones; Before tells whether there are older
+	Items            []Item          `json:"items,omitzero"`   // the latest ones; Before tells whether there are older
 	Before           string          `json:"before,omitempty"` // cursor for history
-	Events           []EventMessage  `json:"events,omitempty"`
+	Events           []EventMessage  `json:"events,omitzero"`
 	PendingApprovals []Approval      `json:"pendingApprovals"`
 	Queued           []QueuedMessage `json:"queued"`
 }

@@ -42,7 +42,7 @@ func decodeParams[P any](command string, raw json.RawMessage) (P, error) {
 	return params, nil
 }
 
-// object reduces params to one JSON object: absent and null mean {}, an array holds at most one.
+// object reduces params to one JSON object: absent and null mean {}, an array holds exactly one.
 func object(raw json.RawMessage) (json.RawMessage, error) {
 	if raw = bytes.TrimSpace(raw); len(raw) == 0 {
 		return json.RawMessage("{}"), nil
@@ -56,12 +56,10 @@ func object(raw json.RawMessage) (json.RawMessage, error) {
 			return nil, err
 		}
 		switch len(list) {
-		case 0:
-			return json.RawMessage("{}"), nil
 		case 1:
 			raw = list[0]
 		default:
-			return nil, fmt.Errorf("the params must be one object, not %d", len(list))
+			return nil, fmt.Errorf("the params must be one object, not an array of %d", len(list))
 		}
 	}
 	if isNull(raw) {

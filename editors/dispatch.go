@@ -55,7 +55,7 @@ func (m *Mux) Missing() []string {
 
 // Dispatch runs a command and returns its result, in which no array is null. The name may be bare ("ask"), the JSON-RPC
 // method ("sandboxAgent/ask") or the workspace/executeCommand name ("sandboxAgent.ask"); params may be an object, an array
-// of at most one object, null or absent. Errors about the name and the params are of type *Error; those of handlers are
+// of one object, null or absent. Errors about the name and the params are of type *Error; those of handlers are
 // returned as they are.
 func (m *Mux) Dispatch(ctx context.Context, name string, params json.RawMessage) (any, error) {
 	name = CommandName(name)

@@ -50,7 +50,6 @@ func TestDispatch(t *testing.T) {
 		},
 		"absent":     {"backends", ``, editors.Empty{}},
 		"null":       {"backends", ` null `, editors.Empty{}},
-		"no element": {"backends", `[]`, editors.Empty{}},
 		"null in []": {"backends", `[null]`, editors.Empty{}},
 		"longest id": {
 			"ask", `{"text":"hi","requestId":"` + strings.Repeat("x", editors.MaxRequestID) + `"}`,
@@ -91,7 +90,8 @@ func TestDispatchTellsWhatIsWrong(t *testing.T) {
 		{"ask", `{"text":"a","context":[{"kind":"moon"}]}`, editors.CodeInvalidParams, `ask: context[0].kind must be one of file, selection, diagnostics, text`},
 		{"ask", `{"text":"a","context":[{"kind":"file","range":{"start":{"line":true}}}]}`, editors.CodeInvalidParams, `ask: context[0].range.start.line must be a whole number, not true`},
 		{"ask", `"hi"`, editors.CodeInvalidParams, `ask: params must be an object, not a string`},
-		{"ask", `[{"text":"a"},{"text":"b"}]`, editors.CodeInvalidParams, `ask: the params must be one object, not 2`},
+		{"ask", `[{"text":"a"},{"text":"b"}]`, editors.CodeInvalidParams, `ask: the params must be one object, not an array of 2`},
+		{"setSecret", `[]`, editors.CodeInvalidParams, `setSecret: the params must be one object, not an array of 0`},
 		{"ask", `{"text":`, editors.CodeInvalidParams, `ask: the params are not valid JSON`},
 		{"ask", "{\"text\":\"\xff\"}", editors.CodeInvalidParams, `ask: the params are not valid UTF-8`},
 		{"ask", `{"text":"a","requestId":"` + strings.Repeat("é", 65) + `"}`, editors.CodeInvalidParams, `ask: requestId has 130 bytes; at most 128 are allowed`},
@@ -133,6 +133,10 @@ func TestDispatchPassesErrorsAndResultsOn(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(text), `"pendingApprovals":[],"queued":[]`, "arrays are never null")
 	require.NotContains(t, string(text), `"items"`, "optional ones stay absent")
+	text, err = json.Marshal(editors.AttachResult{Items: []editors.Item{}})
+	require.NoError(t, err)
+	require.Contains(t, string(text), `"items":[]`, "a snapshot has items though there are none")
+	require.NotContains(t, string(text), `"events"`)
 }
 
 func TestMissing(t *testing.T) {

@@ -26,4 +26,6 @@ type Capabilities struct {
 type Limits struct {
 	MessageBytes int `json:"messageBytes"` // one JSON-RPC message, either way
 	HistoryPage  int `json:"historyPage"`  // items in one page of history
+	TextBytes    int `json:"textBytes"`    // text of one ask or steer
+	Queue        int `json:"queue"`        // requests that wait for a running turn
 }

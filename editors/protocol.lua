@@ -200,7 +200,7 @@
 ---@field sessionId string
 ---@field afterSeq? integer absent: a snapshot
 
----AttachResult is a snapshot (Items) or what was missed (Events), never both.
+---AttachResult is a snapshot, which has Items, or what was missed, which has Events; there is always one of them, be it empty.
 ---@class sandboxagent.AttachResult
 ---@field session sandboxagent.Session
 ---@field state sandboxagent.State
@@ -422,6 +422,8 @@
 ---@class sandboxagent.Limits
 ---@field messageBytes integer one JSON-RPC message, either way
 ---@field historyPage integer items in one page of history
+---@field textBytes integer text of one ask or steer
+---@field queue integer requests that wait for a running turn
 
 ---BackendKind names a kind of sandbox.
 ---@alias sandboxagent.BackendKind

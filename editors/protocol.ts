@@ -258,7 +258,7 @@ export interface AttachParams {
   afterSeq?: number;
 }
 
-/** AttachResult is a snapshot (Items) or what was missed (Events), never both. */
+/** AttachResult is a snapshot, which has Items, or what was missed, which has Events; there is always one of them, be it empty. */
 export interface AttachResult {
   session: Session;
   state: State;
@@ -513,6 +513,10 @@ export interface Limits {
   messageBytes: number;
   /** items in one page of history */
   historyPage: number;
+  /** text of one ask or steer */
+  textBytes: number;
+  /** requests that wait for a running turn */
+  queue: number;
 }
 
 /** BackendKind names a kind of sandbox. */

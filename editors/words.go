@@ -20,6 +20,7 @@ const (
 	MaxTitleRunes   = 200
 	MaxRequestID    = 128 // bytes
 	MaxHistoryPage  = 200 // items
+	MaxQueued       = 20  // requests that wait for a running turn
 	MaxOutputRead   = 256 << 10
 )
 

@@ -30,6 +30,7 @@ const (
 type product interface {
 	Connect(name string, sink func(editors.EventMessage)) lsp.Conn
 	HostID() string
+	HoldFirst(ctx context.Context) (release func())
 	Describe(ctx context.Context) lsp.Description
 	StartWorker(ctx context.Context) (core.WorkerStatus, error)
 	StopWorker(ctx context.Context) error

@@ -155,13 +155,22 @@ func (a *app) text(args []string) (string, error) {
 // target finds the session to ask, or makes it.
 func (a *app) target(ctx context.Context, f *follower, p product, o askOptions, made editors.NewParams) (string, error) {
 	id, mode := o.session, editors.ApprovalMode("")
-	if id == "" && !o.fresh {
+	look := func() error {
 		found, err := latest(ctx, f.conn, p.HostID(), made.WorkspaceFolder, editors.BackendKind(o.backend))
-		if err != nil {
+		if err == nil && found != nil {
+			id, mode = found.ID, found.ApprovalMode
+		}
+		return err
+	}
+	if id == "" && !o.fresh {
+		if err := look(); err != nil {
 			return "", err
 		}
-		if found != nil {
-			id, mode = found.ID, found.ApprovalMode
+		if id == "" { // somebody else may be making one
+			defer p.HoldFirst(ctx)()
+			if err := look(); err != nil {
+				return "", err
+			}
 		}
 	}
 	if id == "" {

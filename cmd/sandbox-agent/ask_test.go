@@ -212,6 +212,25 @@ func TestAttachAsJSONReplaysWhatIsKept(t *testing.T) {
 	require.Equal(t, 7, strings.Count(out.stdout, "\n"))
 }
 
+func TestAttachToADestroyedSessionSaysSoAndEnds(t *testing.T) {
+	f := newFake()
+	f.snapshot.State.Status = editors.StatusDestroyed
+	f.snapshot.Items = []editors.Item{{ID: "i1", TurnID: 1, Kind: editors.UserMessage, Text: "hi"}}
+	require.Equal(t, outcome{statusDone, "> hi\n", "· The session is destroyed.\n"}, runVerb(t, f, "attach", "s1"))
+	f.snapshot.Items = nil
+	destroyed := editors.Event{Type: editors.StateChanged, State: &editors.State{Status: editors.StatusDestroyed}}
+	f.snapshot.Events = []editors.EventMessage{{SessionID: "s1", Seq: 1, Event: destroyed}}
+	require.Equal(t, outcome{statusDone, "", "· The session is destroyed.\n"}, runVerb(t, f, "attach", "--after", "0", "s1"))
+}
+
+func TestAttachSaysThatItFollows(t *testing.T) {
+	f := newFake()
+	r := start(t, f, terminal{output: true}, strings.NewReader(""), "attach", "s1")
+	<-f.attached
+	r.app.signals <- syscall.SIGINT
+	require.Contains(t, r.wait().stderr, "Following; Ctrl-C to leave.")
+}
+
 func TestAttachFollowsUntilTold(t *testing.T) {
 	f := newFake()
 	f.sessions = []editors.Session{{ID: "s1"}}

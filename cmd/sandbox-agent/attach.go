@@ -102,7 +102,10 @@ func (f *follower) show(ctx context.Context, r editors.AttachResult) error {
 		return err
 	}
 	f.last = max(f.last, r.Seq)
-	f.done = f.untilIdle && !busy(r.State.Status)
+	f.state(r.State)
+	if !f.done && !f.busy && f.a.term.output && !f.a.json {
+		f.a.notice("Following; Ctrl-C to leave.")
+	}
 	return nil
 }
 

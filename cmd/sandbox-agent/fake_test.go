@@ -112,6 +112,7 @@ func (f *fake) Connect(_ string, sink func(editors.EventMessage)) lsp.Conn {
 }
 
 func (f *fake) HostID() string                                          { return "host" }
+func (f *fake) HoldFirst(context.Context) func()                        { return func() {} }
 func (f *fake) Describe(context.Context) lsp.Description                { return lsp.Description{HostID: "host"} }
 func (f *fake) StartWorker(context.Context) (core.WorkerStatus, error)  { return f.worker, nil }
 func (f *fake) StopWorker(context.Context) error                        { return nil }

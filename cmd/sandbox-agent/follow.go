@@ -146,7 +146,7 @@ func (f *follower) act(ctx context.Context, e editors.Event) error {
 			f.end(e.Status)
 		}
 	case editors.StateChanged:
-		if e.State != nil {
+		if e.State != nil && !f.past {
 			f.state(*e.State)
 		}
 	}
@@ -156,6 +156,7 @@ func (f *follower) act(ctx context.Context, e editors.Event) error {
 func (f *follower) state(s editors.State) {
 	f.busy = busy(s.Status)
 	if s.Status == editors.StatusDestroyed {
+		f.a.notice("The session is destroyed.")
 		f.done = true
 		if f.turn != 0 {
 			f.status = statusFailed
@@ -197,10 +198,14 @@ func (f *follower) resync(ctx context.Context) error {
 		return f.unreachable(err)
 	}
 	f.waitsFor(result.State)
-	if len(result.Items) > 0 {
+	f.busy = busy(result.State.Status)
+	if result.Items != nil {
 		err = f.skipped(result)
 	} else {
 		err = f.takePast(ctx, result)
+	}
+	if !f.done && err == nil {
+		f.state(result.State)
 	}
 	return err
 }

@@ -69,7 +69,7 @@ const (
 
 // Limits of one session.
 const (
-	MaxQueued      = 20
+	MaxQueued      = editors.MaxQueued
 	MaxQueuedBytes = 256 << 10
 	MaxInlineText  = 8 << 10   // longer texts are passed by blob reference
 	MaxEventPage   = 200       // events in one View

@@ -4,9 +4,13 @@ package core
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
+
+	"github.com/gofrs/flock"
 
 	"sandboxagent/editors"
 	"sandboxagent/internal/agent"
@@ -17,6 +21,9 @@ import (
 const (
 	maxInlineFar = 48 << 10 // of a text to a session whose store this host cannot reach
 	maxAsked     = 256      // requests whose session is remembered
+
+	firstPatience = 15 * time.Second
+	firstPoll     = 20 * time.Millisecond
 )
 
 func (c *Conn) ask(ctx context.Context, p editors.AskParams) (editors.AskResult, error) {
@@ -174,19 +181,42 @@ func (c *Conn) target(ctx context.Context, p editors.AskParams) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	id, err := c.core.latest(ctx, folder, c.core.sessionIDFor(p.RequestID))
+	id, err := c.core.latestOrNew(ctx, p, folder)
 	if err != nil {
 		return "", err
 	}
-	if id == "" {
-		created, err := c.core.create(ctx, editors.NewParams{RequestID: p.RequestID, WorkspaceFolder: folder, Model: p.Model})
-		if err != nil {
-			return "", err
-		}
-		id = created.Session.ID
-	}
 	c.core.asked.put(p.RequestID, id)
 	return id, nil
+}
+
+// latestOrNew makes a session only while nobody else of this installation looks for one, so that those who ask at the same
+// time find the one that the first of them makes.
+func (c *Core) latestOrNew(ctx context.Context, p editors.AskParams, folder string) (string, error) {
+	made := c.sessionIDFor(p.RequestID)
+	id, err := c.latest(ctx, folder, made)
+	if id != "" || err != nil {
+		return id, err
+	}
+	defer c.HoldFirst(ctx)()
+	id, err = c.latest(ctx, folder, made)
+	if id != "" || err != nil {
+		return id, err
+	}
+	created, err := c.create(ctx, editors.NewParams{RequestID: p.RequestID, WorkspaceFolder: folder, Model: p.Model})
+	return created.Session.ID, err
+}
+
+// HoldFirst takes the lock that whoever may make the first session of a folder holds while looking for one, in whichever
+// process of this installation, until release. Who waits long for it goes on without: a second session is no harm.
+func (c *Core) HoldFirst(ctx context.Context) (release func()) {
+	ctx, cancel := context.WithTimeout(ctx, firstPatience)
+	defer cancel()
+	lock := flock.New(filepath.Join(c.opts.Paths.StateDir, "first-session.lock"), flock.SetPermissions(0o600))
+	if held, err := lock.TryLockContext(ctx, firstPoll); !held {
+		c.log.Warn("first session not locked", "error", err)
+		return func() {}
+	}
+	return func() { _ = lock.Unlock() }
 }
 
 // latest returns the newest session of the folder on this host, "" when there is none; made is the one that

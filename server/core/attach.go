@@ -45,8 +45,12 @@ func (c *Core) attachResult(ctx context.Context, w *watcher, p editors.AttachPar
 	c.overlay(ctx, &v.Session)
 	c.fillView(ctx, v)
 	result := editors.AttachResult{
-		Session: v.Session, State: v.Session.State, Seq: v.Seq,
-		Items: v.Items, Before: before, Events: v.Events, PendingApprovals: v.Approvals, Queued: v.Queued,
+		Session: v.Session, State: v.Session.State, Seq: v.Seq, Before: before, PendingApprovals: v.Approvals, Queued: v.Queued,
+	}
+	if v.Snapshot { // the one that counts is never absent
+		result.Items = append([]editors.Item{}, v.Items...)
+	} else {
+		result.Events = append([]editors.EventMessage{}, v.Events...)
 	}
 	return result, nil
 }

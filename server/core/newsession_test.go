@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -132,4 +133,44 @@ func TestAskFindsItsSession(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, first, again, "a repeated request finds the session it made, also after a restart")
 	require.Equal(t, agent.AskInput{RequestID: "r1", Text: "hello", By: "test editor"}, f.updates[len(f.updates)-1].arg)
+}
+
+// TestThoseWhoAskFirstShareASession asks from several connections of several processes at once.
+func TestThoseWhoAskFirstShareASession(t *testing.T) {
+	f := newFakeEngine()
+	f.jitter = true
+	one := testCore(t, f)
+	other := New(one.opts)
+	other.link.dial = one.link.dial
+	t.Cleanup(other.Close)
+	var asking sync.WaitGroup
+	asked := make([]editors.AskResult, 8)
+	errs := make([]error, len(asked))
+	for i := range asked {
+		conn := testConn(t, []*Core{one, other}[i%2])
+		asking.Go(func() {
+			asked[i], errs[i] = run[editors.AskResult](t, conn, "ask", editors.AskParams{Text: "x"})
+		})
+	}
+	asking.Wait()
+	for i := range asked {
+		require.NoError(t, errs[i])
+		require.Equal(t, asked[0].SessionID, asked[i].SessionID)
+	}
+	require.Len(t, f.sessions, 1)
+}
+
+func TestAttachAnswersWithItemsOrEvents(t *testing.T) {
+	f := newFakeEngine()
+	core := testCore(t, f)
+	f.add("s1", core.HostID())
+	conn := testConn(t, core)
+	snapshot, err := run[editors.AttachResult](t, conn, "attach", editors.AttachParams{SessionID: "s1"})
+	require.NoError(t, err)
+	require.Equal(t, []editors.Item{}, snapshot.Items)
+	require.Nil(t, snapshot.Events)
+	missed, err := run[editors.AttachResult](t, conn, "attach", editors.AttachParams{SessionID: "s1", AfterSeq: &snapshot.Seq})
+	require.NoError(t, err)
+	require.Nil(t, missed.Items)
+	require.Equal(t, []editors.EventMessage{}, missed.Events)
 }

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"go.lsp.dev/jsonrpc2"
+
+	"sandboxagent/editors"
 )
 
 // envelope is a JSON-RPC message before anything is known about its method.
@@ -32,11 +34,11 @@ type wireError struct {
 func decodeEnvelope(body []byte) (envelope, *jsonrpc2.Error) {
 	var e envelope
 	if !utf8.Valid(body) {
-		return e, jsonrpc2.NewError(jsonrpc2.ParseError, "The message is not valid UTF-8.")
+		return e, malformed(jsonrpc2.ParseError, "The message is not valid UTF-8.")
 	}
 	body = bytes.TrimSpace(body)
 	if !json.Valid(body) {
-		return e, jsonrpc2.NewError(jsonrpc2.ParseError, "The message is not valid JSON.")
+		return e, malformed(jsonrpc2.ParseError, "The message is not valid JSON.")
 	}
 	if body[0] == '[' {
 		return e, invalidRequest("Batches are not part of LSP; send one message per frame.")
@@ -89,5 +91,10 @@ func validID(id json.RawMessage) bool {
 }
 
 func invalidRequest(message string) *jsonrpc2.Error {
-	return jsonrpc2.NewError(jsonrpc2.InvalidRequest, message)
+	return malformed(jsonrpc2.InvalidRequest, message)
+}
+
+// malformed is the answer to what is no proper message, or no message that is in order now.
+func malformed(code jsonrpc2.Code, message string) *jsonrpc2.Error {
+	return withData(code, editors.Errorf(editors.CodeInvalidParams, "%s", message))
 }

@@ -80,6 +80,7 @@ func TestMalformedMessages(t *testing.T) {
 			m := e.read()
 			require.Equal(t, tt.id, string(m.ID))
 			require.Equal(t, tt.code, m.Error.Code, m.Error.Message)
+			require.NotEmpty(t, m.Error.Data.Code, m.Error.Message)
 			require.Nil(t, e.call(`"after"`, "sandboxAgent/sessions", "{}").Error, "the server goes on")
 			require.NoError(t, e.end())
 		})

@@ -45,14 +45,9 @@ type serverCapabilities struct {
 
 // extension is capabilities.experimental.sandboxAgent.
 type extension struct {
-	Version string `json:"version"`
-	Limits  limits `json:"limits"`
+	Version string         `json:"version"`
+	Limits  editors.Limits `json:"limits"`
 	Description
-}
-
-type limits struct {
-	MessageBytes int `json:"messageBytes"`
-	HistoryPage  int `json:"historyPage"`
 }
 
 func (c *client) initialize(ctx context.Context, raw json.RawMessage) (any, error) {
@@ -129,8 +124,10 @@ func (c *client) capabilities(ctx context.Context, executeCommands bool) serverC
 			WorkspaceFolders: &protocol.ServerCapabilitiesWorkspaceFolders{Supported: true, ChangeNotifications: true},
 		},
 		Experimental: map[string]any{"sandboxAgent": extension{
-			Version:     editors.Version,
-			Limits:      limits{MessageBytes: editors.MaxMessageBytes, HistoryPage: editors.MaxHistoryPage},
+			Version: editors.Version,
+			Limits: editors.Limits{
+				MessageBytes: editors.MaxMessageBytes, HistoryPage: editors.MaxHistoryPage, TextBytes: editors.MaxTextBytes, Queue: editors.MaxQueued,
+			},
 			Description: d,
 		}},
 	}}

@@ -34,7 +34,7 @@ func (l *lifecycle) admit(method string) *jsonrpc2.Error {
 	case l.phase == phaseShutdown:
 		return invalidRequest("The server is shut down; only exit is left to do.")
 	case l.phase == phaseNew && method != protocol.MethodInitialize:
-		return jsonrpc2.NewError(jsonrpc2.ServerNotInitialized, "The server is not initialized; send initialize first.")
+		return malformed(jsonrpc2.ServerNotInitialized, "The server is not initialized; send initialize first.")
 	case l.phase == phaseReady && method == protocol.MethodInitialize:
 		return invalidRequest("The server is initialized already.")
 	case method == protocol.MethodInitialize:

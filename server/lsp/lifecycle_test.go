@@ -35,7 +35,7 @@ func TestInitialize(t *testing.T) {
 	require.NotNil(t, caps.TextDocumentSync.Save)
 	require.Contains(t, caps.ExecuteCommandProvider.Commands, "sandboxAgent.ask")
 	require.Equal(t, extension{
-		Version: editors.Version, Limits: limits{editors.MaxMessageBytes, editors.MaxHistoryPage},
+		Version: editors.Version, Limits: editors.Limits{MessageBytes: 1 << 20, HistoryPage: 200, TextBytes: 256 << 10, Queue: 20},
 		Description: Description{"host-1", []editors.BackendInfo{}, []editors.ModelInfo{}, editors.Local, "demo"},
 	}, caps.Experimental.SandboxAgent)
 	require.NoError(t, e.end())

@@ -66,7 +66,7 @@ func (s *stream) unreadable(ctx context.Context, err error) error {
 	if !errors.As(err, &framing) {
 		return err
 	}
-	if err := s.respond(ctx, "", nil, jsonrpc2.NewError(jsonrpc2.ParseError, framing.Error())); err != nil {
+	if err := s.respond(ctx, "", nil, malformed(jsonrpc2.ParseError, framing.Error())); err != nil {
 		return errors.Join(framing, err)
 	}
 	return framing
