@@ -143,6 +143,9 @@ func (e *Engine) planStep(root *os.Root, edit sandbox.Edit) (step, error) {
 			return none, fileError(opApply, rel, err)
 		}
 	}
+	if insideGit(rel) || insideGit(target) {
+		return none, &sandbox.Error{Class: sandbox.ClassDenied, Op: opApply, Path: edit.Path, Message: "what is in .git is changed by git alone, as git runs what stands there"}
+	}
 	st := step{Path: wire.Text(target), Delete: edit.Delete}
 	if !edit.Delete {
 		st.New = hashBytes(edit.Content)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -56,6 +57,11 @@ func (e *Engine) openRoot(op string) (*os.Root, error) {
 		return nil, &sandbox.Error{Class: sandbox.ClassNotFound, Op: op, Message: "the workspace folder cannot be opened", Err: reason(err)}
 	}
 	return r, nil
+}
+
+// insideGit reports whether a path leads into a repository's own files, also where case does not matter.
+func insideGit(rel string) bool {
+	return slices.ContainsFunc(strings.Split(rel, "/"), func(name string) bool { return strings.EqualFold(name, ".git") })
 }
 
 func denied(op, name string) *sandbox.Error {

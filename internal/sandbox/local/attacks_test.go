@@ -195,6 +195,17 @@ func changed(v *victim) bool { return v.text("file") != "original" }
 
 func wasReached(v *victim) bool { return v.reached.Load() > 0 }
 
+func TestEditsLeaveGitAlone(t *testing.T) {
+	sb, ws := newSandbox(t)
+	git(t, ws, "init", "-q")
+	require.NoError(t, os.Symlink(".git/config", filepath.Join(ws, "link")))
+	for _, path := range []string{".git/hooks/pre-commit", ".GIT/config", "sub/.git/config", "link", ".git"} {
+		err := sb.Apply(t.Context(), path, []sandbox.Edit{{Path: path, Before: "*", Content: []byte("evil")}})
+		require.Equal(t, sandbox.ClassDenied, class(err), path)
+	}
+	require.NoError(t, sb.Apply(t.Context(), "fine", []sandbox.Edit{{Path: ".gitignore", Before: "*", Content: []byte("x")}}))
+}
+
 // find returns the process id of the helper: not that of bubblewrap above it, nor of a supervisor that still looks like it.
 func (v *victim) find() (pid int) {
 	v.t.Helper()
