@@ -4,6 +4,7 @@ package core
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -173,10 +174,47 @@ func TestDestroyIsRepeatable(t *testing.T) {
 	f.add("s1", core.HostID())
 	_, err := run[editors.Empty](t, conn, "destroy", editors.SessionParams{SessionID: "s1"})
 	require.NoError(t, err)
-	delete(f.sessions, agent.WorkflowID("s1"))
+	f.sessions[agent.WorkflowID("s1")].ended = true
 	_, err = run[editors.Empty](t, conn, "destroy", editors.SessionParams{SessionID: "s1"})
 	require.NoError(t, err)
 	require.Equal(t, session.UpdateForget, f.updates[len(f.updates)-1].name)
+	_, err = run[editors.Empty](t, conn, "destroy", editors.SessionParams{SessionID: "s2"})
+	require.Equal(t, editors.CodeNotFound, editors.CodeOf(err), "there never was one")
+}
+
+func TestParamsThatNoCommandMeansWell(t *testing.T) {
+	f := newFakeEngine()
+	core := testCore(t, f)
+	conn := testConn(t, core)
+	f.add("s1", core.HostID())
+	long := strings.Repeat("x", 300)
+	for _, c := range []struct {
+		command string
+		params  map[string]any
+		code    editors.Code
+	}{
+		{"attach", map[string]any{"sessionId": "a\x00b"}, editors.CodeNotFound},
+		{"attach", map[string]any{"sessionId": "a\nb"}, editors.CodeNotFound},
+		{"history", map[string]any{"sessionId": "sitzung-ä"}, editors.CodeNotFound},
+		{"ask", map[string]any{"sessionId": long, "text": "x"}, editors.CodeNotFound},
+		{"destroy", map[string]any{"sessionId": "../s1"}, editors.CodeNotFound},
+		{"detach", map[string]any{"sessionId": "/"}, editors.CodeNotFound},
+		{"ask", map[string]any{"sessionId": "s1", "text": "x", "model": long}, editors.CodeInvalidParams},
+		{"new", map[string]any{"model": "a\x1bb"}, editors.CodeInvalidParams},
+		{"configure", map[string]any{"sessionId": "s1", "effort": strings.Repeat("x", 51)}, editors.CodeInvalidParams},
+		{"sessions", map[string]any{"limit": -1}, editors.CodeInvalidParams},
+		{"history", map[string]any{"sessionId": "s1", "limit": -1}, editors.CodeInvalidParams},
+		{"readOutput", map[string]any{"sessionId": "s1", "itemId": long, "stream": "text", "offset": 0}, editors.CodeInvalidParams},
+		{"answerApproval", map[string]any{"sessionId": "s1", "approvalId": long, "decision": "allow"}, editors.CodeInvalidParams},
+		{"queue", map[string]any{"sessionId": "s1", "op": "remove", "itemId": long}, editors.CodeInvalidParams},
+		{"restore", map[string]any{"sessionId": "s1", "checkpointId": long}, editors.CodeInvalidParams},
+	} {
+		raw, err := json.Marshal(c.params)
+		require.NoError(t, err)
+		_, err = conn.Mux().Dispatch(t.Context(), c.command, raw)
+		require.Equal(t, c.code, editors.CodeOf(err), "%s %v: %v", c.command, c.params, err)
+	}
+	require.Empty(t, f.updates)
 }
 
 func TestSessionsComeFromTheManagerOrFromVisibility(t *testing.T) {

@@ -68,17 +68,25 @@ func (c *Conn) pause(ctx context.Context, p editors.SessionParams) (editors.Empt
 	return editors.Empty{}, err
 }
 
-// destroy succeeds also when there is nothing left to destroy; the manager then forgets what it may still list.
+// destroy succeeds also when the session was destroyed before; the manager then forgets what it may still list.
 func (c *Conn) destroy(ctx context.Context, p editors.SessionParams) (editors.Empty, error) {
 	p.RequestID = newRequestID(p.RequestID)
 	_, err := change(ctx, c, "destroying the session", p.SessionID, agent.UpdateDestroy, p.RequestID, p,
 		func(r agent.SeqResult) int64 { return r.Seq })
-	if editors.CodeOf(err) == editors.CodeNotFound {
-		err = c.core.update(ctx, "forgetting the session", session.ManagerID(c.core.opts.Config.Owner), session.UpdateForget,
-			p.RequestID, session.ForgetInput{SessionID: p.SessionID}, nil)
+	if editors.CodeOf(err) != editors.CodeNotFound {
+		return editors.Empty{}, err
 	}
-	if editors.CodeOf(err) == editors.CodeNotFound {
-		err = nil // no manager either
+	never := c.core.request(ctx, "looking for the session", func(ctx context.Context, e engine) error {
+		_, err := e.Describe(ctx, agent.WorkflowID(p.SessionID))
+		return err
+	})
+	if p.SessionID == "" || never != nil && editors.CodeOf(never) != editors.CodeNotFound {
+		return editors.Empty{}, err
 	}
-	return editors.Empty{}, err
+	forgot := c.core.update(ctx, "forgetting the session", session.ManagerID(c.core.opts.Config.Owner), session.UpdateForget,
+		p.RequestID, session.ForgetInput{SessionID: p.SessionID}, nil)
+	if forgot != nil && editors.CodeOf(forgot) != editors.CodeNotFound {
+		return editors.Empty{}, forgot
+	}
+	return editors.Empty{}, never
 }

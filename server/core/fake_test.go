@@ -55,6 +55,7 @@ type fakeSession struct {
 	pend   []editors.Approval
 	seen   map[string]any
 	rings  []func()
+	ended  bool // its workflow takes no more updates
 }
 
 func newFakeEngine() *fakeEngine {
@@ -189,7 +190,7 @@ func (f *fakeEngine) Update(ctx context.Context, u update, result any) error {
 		return nil
 	}
 	s := f.sessions[u.workflowID]
-	if s == nil {
+	if s == nil || s.ended {
 		f.mu.Unlock()
 		return serviceerror.NewNotFound("workflow not found for ID: " + u.workflowID)
 	}

@@ -34,9 +34,13 @@ func (c *Conn) register() {
 	handle(c, editors.Doctor, c.doctor)
 }
 
-// handle registers a command so that all its errors are *editors.Error.
+// handle registers a command so that its params are checked and all its errors are *editors.Error.
 func handle[P, R any](c *Conn, d editors.Def[P, R], f func(context.Context, P) (R, error)) {
 	editors.Handle(&c.mux, d, func(ctx context.Context, p P) (R, error) {
+		if err := checkParams(p); err != nil {
+			var none R
+			return none, err
+		}
 		result, err := f(ctx, p)
 		return result, asEditorsError("the command "+d.Name, err)
 	})
