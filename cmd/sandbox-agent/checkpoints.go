@@ -146,14 +146,20 @@ func (a *app) folderCheckpoints(dir string) (commands.Subject, error) {
 	if err != nil {
 		return commands.Subject{}, fmt.Errorf("finding the installation: %w", err)
 	}
-	store, err := checkpoint.Open(checkpoint.Options{Dir: paths.CheckpointDir})
+	settings, _, err := config.Load(paths, a.env)
+	if err != nil {
+		return commands.Subject{}, err
+	}
+	store, err := checkpoint.Open(checkpoint.Options{Dir: paths.CheckpointDir, Quota: settings.Checkpoint.Quota})
 	if err != nil {
 		return commands.Subject{}, commands.Error(err)
 	}
-	return commands.Subject{
+	s := commands.Subject{
 		Store: store, Folder: folder, Progress: a.showProgress(),
 		Open: func(context.Context) (checkpoint.Workspace, error) { return store.Folder(folder) },
-	}, nil
+	}
+	s.Configure(settings.Checkpoint)
+	return s, nil
 }
 
 // showProgress tells people on a terminal how far a long picture is.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,6 +23,7 @@ import (
 type plainFolder struct {
 	t         *testing.T
 	home, dir string
+	env       map[string]string
 }
 
 func newPlainFolder(t *testing.T) *plainFolder {
@@ -39,6 +41,7 @@ func (f *plainFolder) run(args ...string) outcome {
 	f.t.Helper()
 	var stdout, stderr bytes.Buffer
 	env := map[string]string{"HOME": f.home, "XDG_RUNTIME_DIR": filepath.Join(f.home, "run")}
+	maps.Copy(env, f.env)
 	a := &app{
 		stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, dir: f.dir, warnings: io.Discard, signals: make(chan os.Signal, 4),
 		env: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
@@ -119,6 +122,19 @@ func TestCheckpointsOfAFolder(t *testing.T) {
 	out = f.run("checkpoint", "--workspace", "/")
 	require.Equal(t, statusFailed, out.status)
 	require.Contains(t, out.stderr, "whole file system")
+}
+
+func TestConfiguredCheckpoints(t *testing.T) {
+	f := newPlainFolder(t)
+	f.write("kept", "1")
+	f.write("node_modules/x/y", "2")
+	f.write("a.o", "3")
+	f.env = map[string]string{"SANDBOX_AGENT_CHECKPOINT_EXCLUDE": "node_modules, *.o"}
+	require.Contains(t, f.run("checkpoint").stderr, "· a.o: excluded\n· node_modules: excluded\n")
+	f.env = map[string]string{"SANDBOX_AGENT_CHECKPOINT_FILES": "2"}
+	out := f.run("checkpoint")
+	require.Equal(t, statusFailed, out.status)
+	require.Contains(t, out.stderr, "more than 2 files")
 }
 
 func TestCheckpointsOfASession(t *testing.T) {

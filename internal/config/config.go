@@ -35,6 +35,7 @@ type Config struct {
 	Worker       Worker
 	Local        Local
 	Docker       Docker
+	Checkpoint   Checkpoint
 	Log          Log
 }
 
@@ -70,6 +71,26 @@ type Docker struct {
 	Memory  int64   // bytes
 	CPUs    float64 // of the engine's
 	Pids    int64   // processes and threads
+}
+
+// Checkpoint says what checkpoints may hold. Zero values mean the defaults of package checkpoint.
+type Checkpoint struct {
+	Exclude  string // doublestar patterns, parted by commas; one without "/" matches a name anywhere
+	Files    int64  // paths in a folder
+	Bytes    int64  // in all files of a folder
+	FileSize int64  // bytes of one file; a larger one is left out
+	Quota    int64  // bytes on disk above which checkpoints that nothing refers to go
+}
+
+// Excludes returns the patterns of Exclude.
+func (c Checkpoint) Excludes() []string {
+	var out []string
+	for p := range strings.SplitSeq(c.Exclude, ",") {
+		if p = strings.TrimSpace(p); p != "" {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // Log says what is logged.
@@ -157,6 +178,13 @@ var settings = []setting{
 	numberSetting("docker.cpus", "SANDBOX_AGENT_DOCKER_CPUS", "a number of processors such as 1.5", parseFloat,
 		func(c *Config) *float64 { return &c.Docker.CPUs }),
 	numberSetting("docker.pids", "SANDBOX_AGENT_DOCKER_PIDS", "a number of processes", parseInt, func(c *Config) *int64 { return &c.Docker.Pids }),
+	textSetting("checkpoint.exclude", "SANDBOX_AGENT_CHECKPOINT_EXCLUDE", "patterns parted by commas", func(c *Config) *string { return &c.Checkpoint.Exclude }, optional),
+	numberSetting("checkpoint.files", "SANDBOX_AGENT_CHECKPOINT_FILES", "a number of files", parseInt, func(c *Config) *int64 { return &c.Checkpoint.Files }),
+	numberSetting("checkpoint.size", "SANDBOX_AGENT_CHECKPOINT_SIZE", "a size such as \"4g\"", parseSize, func(c *Config) *int64 { return &c.Checkpoint.Bytes }),
+	numberSetting("checkpoint.file_size", "SANDBOX_AGENT_CHECKPOINT_FILE_SIZE", "a size such as \"512m\"", parseSize,
+		func(c *Config) *int64 { return &c.Checkpoint.FileSize }),
+	numberSetting("checkpoint.quota", "SANDBOX_AGENT_CHECKPOINT_QUOTA", "a size such as \"20g\"", parseSize,
+		func(c *Config) *int64 { return &c.Checkpoint.Quota }),
 	{key: "log.level", env: "SANDBOX_AGENT_LOG", expect: "one of debug, info, warn, error", set: setLevel},
 }
 

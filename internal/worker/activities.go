@@ -20,6 +20,7 @@ import (
 	"sandboxagent/internal/agent"
 	"sandboxagent/internal/blob"
 	"sandboxagent/internal/checkpoint"
+	"sandboxagent/internal/config"
 	"sandboxagent/internal/feed"
 	"sandboxagent/internal/model"
 	"sandboxagent/internal/sandbox"
@@ -50,7 +51,8 @@ type Activities struct {
 	PlanDir   string // one directory for each session's plans
 
 	// Checkpoints opens the store of this host when it is first needed; nil: there is none.
-	Checkpoints func() (*checkpoint.Store, error)
+	Checkpoints    func() (*checkpoint.Store, error)
+	CheckpointWith config.Checkpoint // what checkpoints may hold
 
 	// SearchAttributes tells whether the cluster knows ours.
 	SearchAttributes bool

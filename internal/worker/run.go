@@ -257,8 +257,9 @@ func (p *process) activities(ctx context.Context) (*Activities, error) {
 		Client: p.client, Converter: dc, Blobs: blobs, Live: p.hub, Models: p.models(), PlanDir: filepath.Join(p.Paths.StateDir, "plans"),
 		Backends: backends,
 		Checkpoints: sync.OnceValues(func() (*checkpoint.Store, error) {
-			return checkpoint.Open(checkpoint.Options{Dir: p.Paths.CheckpointDir})
+			return checkpoint.Open(checkpoint.Options{Dir: p.Paths.CheckpointDir, Quota: p.Config.Checkpoint.Quota})
 		}),
+		CheckpointWith:   p.Config.Checkpoint,
 		SearchAttributes: EnsureSearchAttributes(ctx, p.client, p.profile.Namespace),
 	}, nil
 }

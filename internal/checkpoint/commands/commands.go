@@ -15,6 +15,7 @@ import (
 	"sandboxagent/editors"
 	"sandboxagent/internal/checkpoint"
 	"sandboxagent/internal/checkpoint/worktree"
+	"sandboxagent/internal/config"
 	"sandboxagent/internal/sandbox"
 )
 
@@ -37,7 +38,14 @@ type Subject struct {
 	Session  string // or, without session,
 	Folder   string // absolute path
 	Excludes []string
+	Limits   worktree.Limits
 	Progress func(worktree.Progress) // may be nil
+}
+
+// Configure applies what the user has configured.
+func (s *Subject) Configure(c config.Checkpoint) {
+	s.Excludes = c.Excludes()
+	s.Limits = worktree.Limits{Files: int(min(c.Files, worktree.MaxSteps)), Bytes: c.Bytes, File: c.FileSize}
 }
 
 // List lists the checkpoints, oldest first.
@@ -102,7 +110,7 @@ func (s Subject) take(ctx context.Context, pin *checkpoint.Ref) (checkpoint.Info
 }
 
 func (s Subject) options(refs []checkpoint.Ref) checkpoint.TakeOptions {
-	o := checkpoint.TakeOptions{Excludes: s.Excludes, Progress: s.Progress}
+	o := checkpoint.TakeOptions{Excludes: s.Excludes, Limits: s.Limits, Progress: s.Progress}
 	if len(refs) > 0 {
 		o.Parent = refs[len(refs)-1].Checkpoint
 	}
