@@ -48,6 +48,7 @@ type app struct {
 	signals        chan os.Signal
 	warnings       io.Writer                     // where warnings of the log go besides the file
 	open           func(a *app) (product, error) // the installation, at most once
+	examining      bool                          // the installation is opened as far as possible, to say what is wrong with it
 	json           bool
 	status         int // of a verb that ended without an error
 }

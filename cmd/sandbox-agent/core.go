@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"path/filepath"
 	"time"
@@ -33,20 +32,24 @@ type realCore struct {
 func openCore(a *app) (product, error) {
 	paths, err := config.ResolvePaths(a.env)
 	if err != nil {
-		return nil, fmt.Errorf("finding the installation: %w", err)
+		return nil, editors.Errorf(editors.CodeInvalidParams, "the installation cannot be found: %w", err).
+			WithRemedy("Correct HOME and the XDG_* variables: they must be absolute paths.")
 	}
-	settings, warnings, err := config.Load(paths, a.env)
-	if err != nil {
-		return nil, err
+	settings, warnings, broken := config.Load(paths, a.env)
+	if broken != nil {
+		if !a.examining {
+			return nil, broken
+		}
+		settings = config.Default()
 	}
-	if err := paths.Ensure(); err != nil {
+	if err := paths.Ensure(); err != nil && !a.examining {
 		return nil, err
 	}
 	secrets := config.NewSecrets(paths, a.env)
 	file := newLogFile(filepath.Join(paths.LogDir, "server.log"), secrets.Redact)
 	r := &realCore{paths: paths, config: settings, file: file, log: newLogger(file, a.warnings, settings.Log.Level)}
 	r.Core = core.New(core.Options{
-		Paths: paths, Config: settings, Warnings: warnings, Secrets: secrets, Log: r.log, Autostart: true,
+		Paths: paths, Config: settings, Warnings: warnings, Broken: broken, Secrets: secrets, Log: r.log, Autostart: true,
 	})
 	return r, nil
 }

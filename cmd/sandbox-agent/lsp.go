@@ -53,11 +53,17 @@ func (a *app) lspOptions() (lsp.Options, func()) {
 	p, err := a.open(a)
 	if err != nil {
 		a.printError(asKnown(err))
-		return lsp.Options{
+		o := lsp.Options{
 			Connect:  func(string, func(editors.EventMessage)) lsp.Conn { return broken{} },
 			Describe: func(context.Context) lsp.Description { return lsp.Description{DefaultBackend: editors.Local} },
 			Broken:   asKnown(err),
-		}, func() {}
+		}
+		a.examining = true
+		if p, err = a.open(a); err != nil {
+			return o, func() {}
+		}
+		o.Connect = p.Connect
+		return o, p.Close
 	}
 	o := lsp.Options{
 		Connect: p.Connect, Describe: p.Describe,

@@ -220,7 +220,33 @@ func TestBrokenInstallation(t *testing.T) {
 	out, err := cmd.Output()
 	require.NoError(t, err)
 	require.Contains(t, string(out), `"positionEncoding":"utf-16"`)
+	require.Contains(t, string(out), `{"name":"configuration","status":"error"`, "the doctor works")
 	require.Contains(t, string(out), "SANDBOX_AGENT_APPROVAL")
+}
+
+func TestDoctorExaminesWhatIsBroken(t *testing.T) {
+	for _, tt := range []struct {
+		name, says string
+		harm       func(home string) []string
+	}{
+		{"a wrong variable", "SANDBOX_AGENT_APPROVAL", func(string) []string { return []string{"SANDBOX_AGENT_APPROVAL=sometimes"} }},
+		{"a file for the data", "/data", func(home string) []string {
+			require.NoError(t, os.WriteFile(filepath.Join(home, "data"), nil, 0o600))
+			return []string{"XDG_DATA_HOME=" + filepath.Join(home, "data")}
+		}},
+		{"a broken file", "config.toml", func(home string) []string {
+			require.NoError(t, os.Mkdir(filepath.Join(home, "sandbox-agent"), 0o700))
+			require.NoError(t, os.WriteFile(filepath.Join(home, "sandbox-agent", "config.toml"), []byte("model = ["), 0o600))
+			return []string{"XDG_CONFIG_HOME=" + home}
+		}},
+		{"no home", "HOME", func(string) []string { return []string{"HOME=relative"} }},
+	} {
+		cmd := program(t, "doctor")
+		cmd.Env = append(cmd.Env, tt.harm(t.TempDir())...)
+		out, err := cmd.Output()
+		require.Equal(t, statusFailed, cmd.ProcessState.ExitCode(), "%s: %v", tt.name, err)
+		require.Regexp(t, "✗ [^\n]*"+tt.says+"[^\n]*\n    [A-Z]", string(out), tt.name)
+	}
 }
 
 // BenchmarkInitialize measures from the start of the process to the answer to initialize, with Temporal down.

@@ -75,6 +75,15 @@ func (a *app) printWorker(s core.WorkerStatus) {
 		a.printf("Log: %s\n", s.Log)
 		return
 	}
-	a.printf("The worker runs: pid %d, version %s, since %s\n", s.PID, s.Version, s.StartedAt.Local().Format(time.DateTime))
+	runs := "runs"
+	switch {
+	case s.Starting:
+		a.printf("The worker is starting.\n")
+		a.printf("Log: %s\n", s.Log)
+		return
+	case s.Already:
+		runs = "runs already"
+	}
+	a.printf("The worker %s: pid %d, version %s, since %s\n", runs, s.PID, s.Version, s.StartedAt.Local().Format(time.DateTime))
 	a.printf("Log: %s\n", s.Log)
 }

@@ -61,8 +61,15 @@ func removeStale(path string) error {
 	if err != nil {
 		return fmt.Errorf("looking at the socket: %w", err)
 	}
-	if info.Mode().Type() != fs.ModeSocket {
-		return fmt.Errorf("%s is not a socket; it was left alone", path)
+	switch info.Mode().Type() {
+	case fs.ModeSocket:
+	case 0: // a file in our private directory: nobody else can have put it there
+		if err := os.Remove(path); err != nil {
+			return fmt.Errorf("removing the file in the place of the socket: %w", err)
+		}
+		return nil
+	default:
+		return fmt.Errorf("%s is in the place of the worker's socket and is none: remove it", path)
 	}
 	if conn, err := net.DialTimeout("unix", path, time.Second); err == nil {
 		return errors.Join(ErrInUse, conn.Close())

@@ -66,9 +66,11 @@ func TestListenTakesOnlyAStaleSocket(t *testing.T) {
 	require.NoError(t, listenOn(t, path).Close())
 
 	require.NoError(t, os.WriteFile(path, []byte("mine"), 0o600))
+	require.NoError(t, listenOn(t, path).Close(), "a file in our private directory is in the way")
+	require.NoError(t, os.Mkdir(path, 0o700))
 	_, err = Listen(path, nil)
-	require.ErrorContains(t, err, "not a socket")
-	require.FileExists(t, path)
+	require.ErrorContains(t, err, "remove it")
+	require.DirExists(t, path)
 }
 
 func TestListenRefusesUnsafePlaces(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"go.temporal.io/api/serviceerror"
@@ -35,6 +36,7 @@ var ErrUnavailable = errors.New("Temporal is not reachable")
 type UnavailableError struct {
 	Address string // host:port, empty when there is none yet
 	Source  string // what chose the address, for people
+	Foreign bool   // something answers there, but no Temporal server
 	Err     error
 }
 
@@ -114,10 +116,24 @@ func Dial(ctx context.Context, p Profile, o Options) (client.Client, error) {
 	if err == nil {
 		return c, nil
 	}
-	if IsUnavailable(err) {
-		return nil, &UnavailableError{Address: opts.HostPort, Source: p.Source, Err: err}
+	if foreign := isForeign(err); foreign || IsUnavailable(err) {
+		return nil, &UnavailableError{Address: opts.HostPort, Source: p.Source, Foreign: foreign, Err: err}
 	}
 	return nil, fmt.Errorf("connecting to Temporal at %s (%s): %w", opts.HostPort, p.Source, err)
+}
+
+// isForeign reports whether err comes from talking to what is no Temporal server, such as a web server or proxy. gRPC says
+// so in words only.
+func isForeign(err error) bool {
+	for _, words := range []string{
+		"error reading server preface", "frame too large", "unexpected HTTP status code", "malformed header", "content-type",
+		"first record does not look like a TLS handshake",
+	} {
+		if strings.Contains(err.Error(), words) {
+			return true
+		}
+	}
+	return status.Code(err) == codes.Unimplemented
 }
 
 // IsUnavailable reports whether err means that the server did not answer, in whatever shape the SDK or gRPC gave it.

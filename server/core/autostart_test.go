@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/signal"
 	"strings"
@@ -295,4 +297,43 @@ func TestARequestOutlivesItsWorker(t *testing.T) {
 		require.Less(t, time.Since(began), 15*time.Second, name)
 	}
 	require.Equal(t, 1+len(commands), lives())
+}
+
+func TestAWorkerForANobodyIsNotStarted(t *testing.T) {
+	newCore, _ := installation(t, "work")
+	core := newCore()
+	core.opts.Config.Temporal.Address = "127.0.0.1:1"
+	began := time.Now()
+	_, err := core.StartWorker(t.Context())
+	require.Equal(t, editors.CodeTemporalUnavailable, editors.CodeOf(err))
+	require.Less(t, time.Since(began), time.Second)
+	require.False(t, core.workerAlive())
+
+	web := httptest.NewServer(http.NotFoundHandler())
+	defer web.Close()
+	core.opts.Config.Temporal.Address = web.Listener.Addr().String()
+	_, err = core.StartWorker(t.Context())
+	var e *editors.Error
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, editors.CodeTemporalUnavailable, e.Code)
+	require.Contains(t, e.Message, "is no Temporal server")
+	require.NotContains(t, e.Message+e.Detail+e.Remedy, "preface")
+}
+
+func TestAStartSaysWhetherTheWorkerRanAlready(t *testing.T) {
+	newCore, _ := installation(t, "work")
+	core := newCore()
+	status, err := core.StartWorker(t.Context())
+	require.NoError(t, err)
+	require.False(t, status.Already)
+	status, err = core.StartWorker(t.Context())
+	require.NoError(t, err)
+	require.True(t, status.Already)
+	record, err := config.ReadWorkerInfo(core.opts.Paths)
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(core.opts.Paths.WorkerState))
+	status, err = core.WorkerStatus(t.Context())
+	require.NoError(t, err)
+	require.True(t, status.Starting, "it has not said yet that it serves")
+	require.NoError(t, config.WriteWorkerInfo(core.opts.Paths, record)) // by which it is stopped
 }

@@ -22,6 +22,7 @@ type Options struct {
 	Paths    config.Paths
 	Config   config.Config
 	Warnings []config.Warning // of loading Config, for the doctor
+	Broken   error            // why Config is not what the user configured, for the doctor
 	Secrets  *config.Secrets  // only asked whether there is a key; may be nil
 	Log      *slog.Logger     // nil: nothing is logged
 

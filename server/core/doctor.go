@@ -3,12 +3,16 @@
 package core
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -73,23 +77,41 @@ func (c *Core) checkVersion(context.Context) []editors.Check {
 
 func (c *Core) checkDirectories(context.Context) []editors.Check {
 	p := c.opts.Paths
-	if err := p.Ensure(); err != nil {
-		return []editors.Check{check("directories", checkError, "Correct the owner and the permissions of that directory.", "%v", err)}
+	var checks []editors.Check
+	made := p.Ensure()
+	if made != nil {
+		checks = append(checks, check("directories", checkError, "Correct the owner and the permissions of that directory, or what lies in its place.", "%v", made))
 	}
-	for _, dir := range []string{p.StateDir, p.DataDir, p.RuntimeDir, p.LogDir} {
-		f, err := os.CreateTemp(dir, ".doctor-*")
-		if err != nil {
-			return []editors.Check{check("directories", checkError, "Make the directory writable.", "%s is not writable: %v", dir, err)}
+	for _, dir := range []string{p.StateDir, p.TemporalDir, p.LogDir, p.DataDir, p.BlobDir, p.RuntimeDir} {
+		err := tryWriting(dir)
+		if err != nil && (made == nil || !errors.Is(err, fs.ErrNotExist)) {
+			checks = append(checks, check("directories", checkError, "Make the directory writable for you, and see that its disk is neither full nor read-only.",
+				"%s is not writable: %v", dir, err))
 		}
-		_, _ = f.Close(), os.Remove(f.Name())
 	}
-	if c.HostID() == "" {
-		return []editors.Check{check("directories", checkError, "Restore "+p.HostIDFile+" or remove it.", "the host id cannot be read")}
+	if made == nil && c.HostID() == "" {
+		checks = append(checks, check("directories", checkError, "Restore "+p.HostIDFile+" or remove it.", "the host id cannot be read"))
+	}
+	if len(checks) > 0 {
+		return checks
 	}
 	return []editors.Check{check("directories", checkOK, "", "state %s, data %s, runtime %s; host id %s", p.StateDir, p.DataDir, p.RuntimeDir, c.HostID())}
 }
 
+func tryWriting(dir string) error {
+	f, err := os.CreateTemp(dir, ".doctor-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString("x")
+	return errors.Join(err, f.Close(), os.Remove(f.Name()))
+}
+
 func (c *Core) checkConfig(context.Context) []editors.Check {
+	if c.opts.Broken != nil {
+		e := asError("reading the configuration", c.opts.Broken)
+		return []editors.Check{check("configuration", checkError, cmp.Or(e.Remedy, "Correct it; until then nothing but this examination works."), "%s", e.Message)}
+	}
 	warnings := c.opts.Warnings
 	if c.opts.Secrets != nil {
 		warnings = append(warnings[:len(warnings):len(warnings)], c.opts.Secrets.Warnings()...)
@@ -142,20 +164,40 @@ func (c *Core) checkPrograms(context.Context) []editors.Check {
 }
 
 func (c *Core) checkSpace(context.Context) []editors.Check {
-	var s syscall.Statfs_t
-	dir := c.opts.Paths.StateDir
-	if err := syscall.Statfs(dir, &s); err != nil {
-		return []editors.Check{check("disk space", checkWarning, "", "the space below %s is not known: %v", dir, err)}
+	var checks []editors.Check
+	var seen []syscall.Fsid
+	for _, dir := range []string{c.opts.Paths.StateDir, c.opts.Paths.DataDir} {
+		var s syscall.Statfs_t
+		if err := statParent(dir, &s); err != nil {
+			checks = append(checks, check("disk space", checkWarning, "", "the space below %s is not known: %v", dir, err))
+			continue
+		}
+		if slices.Contains(seen, s.Fsid) {
+			continue // on the same disk as the one before
+		}
+		seen = append(seen, s.Fsid)
+		free := int64(s.Bavail) * int64(s.Bsize) //nolint:unconvert // the types differ among systems
+		status, remedy := checkOK, ""
+		switch {
+		case free < noSpace:
+			status, remedy = checkError, "Free some space: sessions cannot be saved without it."
+		case free < lowSpace:
+			status, remedy = checkWarning, "Free some space."
+		}
+		checks = append(checks, check("disk space", status, remedy, "%d MiB are free below %s", free>>20, dir))
 	}
-	free := int64(s.Bavail) * int64(s.Bsize) //nolint:unconvert // the types differ among systems
-	status, remedy := checkOK, ""
-	switch {
-	case free < noSpace:
-		status, remedy = checkError, "Free some space: sessions cannot be saved without it."
-	case free < lowSpace:
-		status, remedy = checkWarning, "Free some space."
+	return checks
+}
+
+// statParent looks at the disk of dir, or of where it would be made.
+func statParent(dir string, s *syscall.Statfs_t) error {
+	for {
+		err := syscall.Statfs(dir, s)
+		if !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
+			return err
+		}
+		dir = filepath.Dir(dir)
 	}
-	return []editors.Check{check("disk space", status, remedy, "%d MiB are free below %s", free>>20, dir)}
 }
 
 func (c *Core) checkTemporal(ctx context.Context) []editors.Check {

@@ -137,6 +137,10 @@ func unreachable(what string, err error) *editors.Error {
 	if errors.As(err, &tried) && tried.Address != "" {
 		e.Message = fmt.Sprintf("no Temporal server answers at %s (%s)", tried.Address, tried.Source)
 	}
+	if tried != nil && tried.Foreign {
+		e.Message = fmt.Sprintf("what answers at %s (%s) is no Temporal server, or expects another kind of TLS", tried.Address, tried.Source)
+		return lasting(e.WithRemedy("Check the address: it must be that of Temporal's gRPC service, whose port is usually 7233. Check the TLS settings too."))
+	}
 	e.Detail = err.Error()
 	return e.WithRemedy("Start the Temporal server, or correct its address. " + remedyDoctor)
 }

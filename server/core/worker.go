@@ -24,6 +24,8 @@ const (
 // WorkerStatus is what is known of this host's worker.
 type WorkerStatus struct {
 	Running   bool      `json:"running"`
+	Starting  bool      `json:"starting,omitempty"` // it runs and does not serve yet
+	Already   bool      `json:"already,omitempty"`  // it ran before it was asked to start
 	PID       int       `json:"pid,omitempty"`
 	Version   string    `json:"version,omitempty"`
 	StartedAt time.Time `json:"startedAt,omitzero"`
@@ -41,10 +43,18 @@ func (c *Core) StartWorker(ctx context.Context) (WorkerStatus, error) {
 	if p.Embedded {
 		args = append(args, "--embedded")
 	}
+	life := c.workerLife()
+	if life == "" && !p.Embedded { // it could do nothing but wait for the server
+		if _, err := c.link.engine(ctx); err != nil {
+			return WorkerStatus{}, err
+		}
+	}
 	if err := c.startWorker(ctx, args...); err != nil {
 		return WorkerStatus{}, err
 	}
-	return c.WorkerStatus(ctx)
+	status, err := c.WorkerStatus(ctx)
+	status.Already = life != "" && life == c.workerLife()
+	return status, err
 }
 
 // StopWorker asks this host's worker to end and waits for it. Sessions wait for the next worker.
@@ -88,7 +98,7 @@ func (c *Core) WorkerStatus(context.Context) (WorkerStatus, error) {
 	if !alive {
 		return status, nil
 	}
-	status.Running = true
+	status.Running, status.Starting = true, c.workerLife() == ""
 	if info, err := config.ReadWorkerInfo(c.opts.Paths); err == nil && processExists(info.PID) {
 		status.PID, status.Version, status.StartedAt, status.Socket = info.PID, info.Version, info.StartedAt, info.Socket
 	}

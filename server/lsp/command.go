@@ -11,7 +11,7 @@ import (
 )
 
 func (c *client) command(ctx context.Context, name string, raw json.RawMessage) (any, error) {
-	if c.options.Broken != nil {
+	if c.options.Broken != nil && (name != editors.Doctor.Name || len(c.conn.Mux().Missing()) > 0) {
 		return nil, c.options.Broken
 	}
 	raw = unwrap(raw)

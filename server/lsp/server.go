@@ -59,7 +59,7 @@ type Options struct {
 	Replying func(context.Context) (context.Context, func())
 	// Progress returns a context whose command tells report what it waits for. Optional.
 	Progress func(ctx context.Context, report func(message string)) context.Context
-	Broken   error        // when set, what every command answers
+	Broken   error        // when set, what every command but doctor answers
 	Log      *slog.Logger // optional
 }
 
