@@ -129,6 +129,9 @@ func defaultOwner() string {
 // maxName bounds the names of owners, models, efforts, profiles and namespaces, in bytes.
 const maxName = 128
 
+// maxPatterns bounds a list of patterns, in bytes.
+const maxPatterns = 8 << 10
+
 // Validate checks c; callers do so after they have applied flags. The error is an *editors.Error with CodeInvalidParams
 // that names what is wrong.
 func (c Config) Validate() error {
@@ -178,7 +181,8 @@ var settings = []setting{
 	numberSetting("docker.cpus", "SANDBOX_AGENT_DOCKER_CPUS", "a number of processors such as 1.5", parseFloat,
 		func(c *Config) *float64 { return &c.Docker.CPUs }),
 	numberSetting("docker.pids", "SANDBOX_AGENT_DOCKER_PIDS", "a number of processes", parseInt, func(c *Config) *int64 { return &c.Docker.Pids }),
-	textSetting("checkpoint.exclude", "SANDBOX_AGENT_CHECKPOINT_EXCLUDE", "patterns parted by commas", func(c *Config) *string { return &c.Checkpoint.Exclude }, optional),
+	textSetting("checkpoint.exclude", "SANDBOX_AGENT_CHECKPOINT_EXCLUDE", "patterns parted by commas",
+		func(c *Config) *string { return &c.Checkpoint.Exclude }, patternList),
 	numberSetting("checkpoint.files", "SANDBOX_AGENT_CHECKPOINT_FILES", "a number of files", parseInt, func(c *Config) *int64 { return &c.Checkpoint.Files }),
 	numberSetting("checkpoint.size", "SANDBOX_AGENT_CHECKPOINT_SIZE", "a size such as \"4g\"", parseSize, func(c *Config) *int64 { return &c.Checkpoint.Bytes }),
 	numberSetting("checkpoint.file_size", "SANDBOX_AGENT_CHECKPOINT_FILE_SIZE", "a size such as \"512m\"", parseSize,
@@ -238,6 +242,11 @@ func numberSetting[T int64 | float64](key, env, expect string, parse func(string
 			return expect
 		},
 	}
+}
+
+// patternList allows what Checkpoint.Exclude may be.
+func patternList(text string) bool {
+	return len(text) <= maxPatterns && !strings.ContainsFunc(text, unicode.IsControl)
 }
 
 func setLevel(c *Config, text string) bool {
