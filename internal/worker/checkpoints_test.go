@@ -1,3 +1,5 @@
+// This file tests the answers about a session's checkpoints, on folders in place of sandboxes.
+
 package worker
 
 import (
