@@ -32,6 +32,7 @@ func (s *Store) Take(ctx context.Context, w Workspace, o TakeOptions) (Info, err
 	if o.Timeout <= 0 {
 		o.Timeout = DefaultTimeout
 	}
+	caller := ctx
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	if free, err := pack.Free(s.opts.Dir); err == nil && free < s.opts.Reserve {
@@ -46,6 +47,9 @@ func (s *Store) Take(ctx context.Context, w Workspace, o TakeOptions) (Info, err
 	if sandbox.ClassOf(err) == sandbox.ClassCorrupt && !o.Rehash && ctx.Err() == nil {
 		o.Rehash = true // the cache may speak of objects that the store has lost: they are brought again
 		info, err = s.take(ctx, w, o)
+	}
+	if err != nil && ctx.Err() != nil && caller.Err() == nil {
+		return Info{}, &sandbox.Error{Class: sandbox.ClassLimit, Op: opTake, Message: "it took longer than " + o.Timeout.String(), Err: err}
 	}
 	return info, classed(opTake, err)
 }
