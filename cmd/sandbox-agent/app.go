@@ -95,20 +95,29 @@ func (a *app) does(f func(ctx context.Context, args []string) error) func(*cobra
 	}
 }
 
-// with makes a cobra function of a verb that works with a connection to the core.
+// with makes a cobra function of a verb that works with a connection to the core. Its session may be named by the
+// beginning of its id.
 func (a *app) with(f func(ctx context.Context, c lsp.Conn, args []string) error) func(*cobra.Command, []string) error {
-	return a.does(func(ctx context.Context, args []string) error {
-		p, err := a.open(a)
-		if err != nil {
-			return err
-		}
-		defer p.Close()
-		ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-		defer stop()
-		conn := p.Connect(clientName, func(editors.EventMessage) {})
-		defer conn.Close()
-		return f(a.patient(ctx), conn, args)
-	})
+	return func(cmd *cobra.Command, args []string) error {
+		return a.does(func(ctx context.Context, args []string) error {
+			p, err := a.open(a)
+			if err != nil {
+				return err
+			}
+			defer p.Close()
+			ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			conn := p.Connect(clientName, func(editors.EventMessage) {})
+			defer conn.Close()
+			ctx = a.patient(ctx)
+			if namesSession(cmd, args) {
+				if args[0], err = fullID(ctx, conn, args[0]); err != nil {
+					return err
+				}
+			}
+			return f(ctx, conn, args)
+		})(cmd, args)
+	}
 }
 
 // clientName stands where the terminal answers an approval.

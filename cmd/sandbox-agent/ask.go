@@ -154,7 +154,11 @@ func (a *app) text(args []string) (string, error) {
 
 // target finds the session to ask, or makes it.
 func (a *app) target(ctx context.Context, f *follower, p product, o askOptions, made editors.NewParams) (string, error) {
-	id, mode := o.session, editors.ApprovalMode("")
+	id, err := fullID(ctx, f.conn, o.session)
+	if err != nil {
+		return "", err
+	}
+	mode := editors.ApprovalMode("")
 	look := func() error {
 		found, err := latest(ctx, f.conn, p.HostID(), made.WorkspaceFolder, editors.BackendKind(o.backend))
 		if err == nil && found != nil {
@@ -227,6 +231,10 @@ func (f *follower) begin(a *app, asked editors.AskResult) {
 	}
 	f.print = newTextPrinter(a, asked.TurnID, asked.ItemID)
 	if asked.Queued {
-		a.notice("The question waits for the running turn to end.")
+		reason := "The question waits for the running turn to end"
+		if f.approvals {
+			reason += ", which waits for an approval"
+		}
+		a.notice(reason + ".")
 	}
 }

@@ -72,7 +72,7 @@ func (k *asker) again() {
 	if k.offers(editors.DecisionAllowAlways) {
 		always = ", a always"
 	}
-	fmt.Fprintf(k.out, "  y yes, n no%s, or say what to do instead: ", always)
+	fmt.Fprintf(k.out, "  y yes, n no%s, ? ask again, or say what to do instead: ", always)
 }
 
 func (k *asker) offers(d editors.Decision) bool {
@@ -120,6 +120,12 @@ func (k *asker) answer(ctx context.Context, f *follower, line typed) error {
 		}
 		params.Decision, params.Pattern = editors.DecisionAllowAlways, asked.Pattern
 	case "":
+		k.again()
+		return nil
+	case "?", "help":
+		if err := f.print.approval(asked); err != nil {
+			return err
+		}
 		k.again()
 		return nil
 	default:

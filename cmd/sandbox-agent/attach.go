@@ -74,7 +74,7 @@ func (a *app) attach(ctx context.Context, o attachOptions, args []string) error 
 // sessionArg returns the session that was named, else the latest one of the folder.
 func (a *app) sessionArg(ctx context.Context, f *follower, p product, workspace string, args []string) (string, error) {
 	if len(args) > 0 {
-		return args[0], nil
+		return fullID(ctx, f.conn, args[0])
 	}
 	folder, err := a.folderURI(workspace)
 	if err != nil {

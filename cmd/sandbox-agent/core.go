@@ -45,6 +45,11 @@ func openCore(a *app) (product, error) {
 	if err := paths.Ensure(); err != nil && !a.examining {
 		return nil, err
 	}
+	if !a.examining { // the doctor has them in its report
+		for _, w := range warnings {
+			a.notice(w.String())
+		}
+	}
 	secrets := config.NewSecrets(paths, a.env)
 	file := newLogFile(filepath.Join(paths.LogDir, "server.log"), secrets.Redact)
 	r := &realCore{paths: paths, config: settings, file: file, log: newLogger(file, a.warnings, settings.Log.Level)}

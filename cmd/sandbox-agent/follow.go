@@ -44,8 +44,10 @@ type follower struct {
 	running int   // the turn that runs, as far as is known
 	begun   bool  // the turn to end with has begun
 	busy    bool  // a turn runs or waits
-	stopped bool  // the user has asked for the end once
-	trouble string
+
+	approvals bool // some were pending at first
+	stopped   bool // the user has asked for the end once
+	trouble   string
 
 	done   bool
 	status int
@@ -69,6 +71,7 @@ func (f *follower) attach(ctx context.Context, after *int64) (editors.AttachResu
 	result, err := call(ctx, f.conn, editors.Attach, editors.AttachParams{SessionID: f.session, AfterSeq: after})
 	if err == nil {
 		f.running, f.busy = result.Session.TurnID, busy(result.State.Status)
+		f.approvals = len(result.PendingApprovals) > 0
 	}
 	return result, err
 }

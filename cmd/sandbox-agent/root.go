@@ -28,5 +28,6 @@ func (a *app) root() *cobra.Command {
 		a.destroyVerb(), a.interruptVerb(), a.approveVerb(), a.queueVerb(), a.historyVerb(), a.doctorVerb(), a.workerVerb(),
 		a.checkpointVerb(), a.checkpointsVerb(), a.diffVerb(), a.restoreVerb(), a.versionVerb(), a.lspVerb(),
 	)
+	inWords(root)
 	return root
 }

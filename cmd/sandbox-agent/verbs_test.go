@@ -271,3 +271,49 @@ func BenchmarkInitialize(b *testing.B) {
 		b.StartTimer()
 	}
 }
+
+func TestWrongArgumentsAreToldInWords(t *testing.T) {
+	for args, says := range map[string]string{
+		"title s1":        "Title needs SESSION and TITLE",
+		"destroy":         "Destroy needs SESSION",
+		"destroy s1 s2":   "Destroy takes SESSION and nothing more",
+		"ask":             "Ask needs TEXT|-",
+		"sessions x":      "Sessions takes no arguments",
+		"attach a b":      "Attach takes [SESSION] and nothing more",
+		"worker status x": "Status takes no arguments",
+	} {
+		out := runVerb(t, newFake(), strings.Fields(args)...)
+		require.Equal(t, statusUsage, out.status, args)
+		require.Contains(t, out.stderr, "Error: "+says+"\n", args)
+	}
+}
+
+func TestASessionIsNamedByTheBeginningOfItsID(t *testing.T) {
+	f := newFake()
+	f.sessions = []editors.Session{{ID: "8c1f0000-1", Title: "One"}, {ID: "8c1f1111-2", Title: "Two"}}
+	var paused []string
+	editors.Handle(&f.mux, editors.Pause, func(_ context.Context, p editors.SessionParams) (editors.Empty, error) {
+		paused = append(paused, p.SessionID)
+		return editors.Empty{}, nil
+	})
+	require.Equal(t, outcome{statusDone, "8c1f1111-2 is kept.\n", ""}, runVerb(t, f, "pause", "8c1f1"))
+	out := runVerb(t, f, "pause", "8c1f")
+	require.Equal(t, statusFailed, out.status)
+	require.Contains(t, out.stderr, "2 sessions begin with 8c1f")
+	require.Contains(t, out.stderr, "8c1f0000-1 (One), 8c1f1111-2 (Two)")
+	require.Equal(t, statusDone, runVerb(t, f, "pause", "8c1").status, "too short to stand for another")
+	require.Equal(t, statusDone, runVerb(t, f, "pause", "nope").status)
+	require.Equal(t, []string{"8c1f1111-2", "8c1", "nope"}, paused)
+}
+
+func TestWarningsOfTheConfigurationAreShown(t *testing.T) {
+	cmd := program(t, "sessions")
+	config := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(config, "sandbox-agent"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(config, "sandbox-agent", "config.toml"), []byte("colour = \"red\"\n"), 0o600))
+	cmd.Env = append(cmd.Env, "XDG_CONFIG_HOME="+config)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	require.Error(t, cmd.Run())
+	require.Equal(t, 1, strings.Count(stderr.String(), "unknown key colour is ignored"), stderr.String())
+}

@@ -47,7 +47,7 @@ func (c *Core) Models(ctx context.Context) []editors.ModelInfo {
 		chosen.Provider = "compatible"
 	} else if c.opts.Secrets == nil || c.opts.Secrets.Get(config.OpenAIKey) == "" {
 		chosen.Available, chosen.Reason = false, "there is no OpenAI API key"
-		chosen.Remedy = "Set OPENAI_API_KEY, or use the model demo."
+		chosen.Remedy = "Set OPENAI_API_KEY in the environment or in " + c.opts.Paths.EnvFile + ", or use the model demo: --model demo in the terminal."
 	}
 	demo := editors.ModelInfo{ID: editors.DemoModel, Provider: "demo", Available: true}
 	if chosen.ID == demo.ID {

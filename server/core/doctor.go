@@ -138,7 +138,7 @@ func (c *Core) checkSecrets(context.Context) []editors.Check {
 	if c.opts.Config.OpenAI.BaseURL != "" {
 		return []editors.Check{check("model key", checkOK, "", "OPENAI_API_KEY is not set; the server at %s may not need it", c.opts.Config.OpenAI.BaseURL)}
 	}
-	return []editors.Check{check("model key", checkWarning, "Set OPENAI_API_KEY in the environment or in "+c.opts.Paths.EnvFile+", give it in the editor, or use the model demo.",
+	return []editors.Check{check("model key", checkWarning, "Set OPENAI_API_KEY in the environment or in "+c.opts.Paths.EnvFile+", give it in the editor, or use the model demo: --model demo.",
 		"OPENAI_API_KEY is not set here")}
 }
 
