@@ -141,7 +141,7 @@ type Sandbox interface {
 	Search(ctx context.Context, q Query) (SearchResult, error)
 	// Apply makes all edits or none, each file by temporary file and rename, under the effect id: repeating an id returns the
 	// recorded outcome. An edit whose Before does not match what is there fails with ClassConflict and changes nothing. At
-	// most 1,000 files and 64 MiB (ClassLimit). Failures of the classes invalid, denied, notFound and conflict are outcomes;
+	// most 1,000 files and 64 MiB (ClassLimit). What is in .git may be refused (ClassDenied): git runs what stands there. Failures of the classes invalid, denied, notFound and conflict are outcomes;
 	// after any other the id is free for another try. A sandbox that dies in the middle undoes or completes it before it
 	// answers again.
 	Apply(ctx context.Context, id string, edits []Edit) error

@@ -72,6 +72,9 @@ func (j Jail) restrict() error {
 	if version == 0 { // nothing else keeps commands from the helper and its records
 		return errors.New("the kernel has no Landlock")
 	}
+	if !j.Method.Strong() && version < leastLandlock {
+		return fmt.Errorf("the kernel's Landlock has version %d, too early to be enough alone", version)
+	}
 	if err := j.landlock(version); err != nil {
 		return err
 	}

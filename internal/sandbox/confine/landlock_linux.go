@@ -116,7 +116,7 @@ func (r *ruleset) allow(path string, rights uint64) error {
 	if err != nil {
 		return fmt.Errorf("open %s for a Landlock rule: %w", path, err)
 	}
-	defer unix.Close(fd) //nolint:errcheck // it was only opened to be named
+	defer unix.Close(fd)
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err == nil && st.Mode&unix.S_IFMT != unix.S_IFDIR {
 		rights &= rightsFile | resolveUnix
@@ -143,7 +143,7 @@ func (j Jail) landlock(version int) error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(r.fd) //nolint:errcheck // the rules are in force by then
+	defer unix.Close(r.fd)
 	for path, rights := range j.grants(r.all) {
 		if err := r.allow(path, rights); err != nil {
 			return err

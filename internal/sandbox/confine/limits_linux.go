@@ -71,7 +71,7 @@ func limit(dir string) error {
 	if err := unix.Sysinfo(&info); err != nil {
 		return fmt.Errorf("read the size of memory: %w", err)
 	}
-	memory := uint64(info.Totalram) * uint64(info.Unit) / 4 * memoryShare
+	memory := uint64(info.Totalram) * uint64(info.Unit) / 4 * memoryShare //nolint:unconvert // the types differ among processors
 	for name, value := range map[string]uint64{"pids.max": MaxProcesses, "memory.max": memory} {
 		f, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY, 0) // there only when the controller is delegated
 		if err != nil {

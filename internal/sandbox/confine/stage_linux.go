@@ -27,12 +27,11 @@ const namespaces = syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS | syscall.CLONE_N
 // Stage runs the stage. It returns only when it failed.
 func Stage(args []string) int {
 	runtime.LockOSThread() // whose capabilities count at the exec
-	if err := stage(args); err != nil {
-		fmt.Fprintln(os.Stderr, "the sandbox cannot be made:", err)
-	}
+	fmt.Fprintln(os.Stderr, "the sandbox cannot be made:", stage(args))
 	return stageFailed
 }
 
+// stage returns why it failed.
 func stage(args []string) error {
 	if len(args) != 1 {
 		return errors.New("the stage takes a plan")
@@ -69,7 +68,7 @@ func raiseLoopback() error {
 	if err != nil {
 		return fmt.Errorf("raise the loopback device: %w", err)
 	}
-	defer unix.Close(s) //nolint:errcheck // nothing was written
+	defer unix.Close(s)
 	request, err := unix.NewIfreq("lo")
 	if err != nil {
 		return fmt.Errorf("raise the loopback device: %w", err)

@@ -95,7 +95,7 @@ func (t *tree) clone(path string, ro bool) error {
 	if err != nil {
 		return fmt.Errorf("open %s: %w", path, err)
 	}
-	defer unix.Close(at) //nolint:errcheck // it was only opened to be named
+	defer unix.Close(at)
 	fd, err := cloneMount(at, "", ro)
 	if err != nil {
 		return fmt.Errorf("bind %s: %w", path, err)
@@ -200,12 +200,12 @@ func (t *tree) attach(source string, ro bool, target string) error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(to) //nolint:errcheck // it was only opened to be named
+	defer unix.Close(to)
 	again, err := cloneMount(from, "", ro)
 	if err != nil {
 		return err
 	}
-	defer unix.Close(again) //nolint:errcheck // the mount stays
+	defer unix.Close(again)
 	return unix.MoveMount(again, "", to, "", moveFromItself|moveOntoItself)
 }
 
@@ -215,7 +215,7 @@ func (t *tree) fresh(kind, target, options string) error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(to) //nolint:errcheck // it was only opened to be named
+	defer unix.Close(to)
 	return freshAt(kind, to, options)
 }
 
@@ -224,7 +224,7 @@ func freshAt(kind string, to int, options string) error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(mnt) //nolint:errcheck // the mount stays
+	defer unix.Close(mnt)
 	return unix.MoveMount(mnt, "", to, "", moveFromItself|moveOntoItself)
 }
 
@@ -234,7 +234,7 @@ func newMount(kind, options string) (int, error) {
 	if err != nil {
 		return -1, fmt.Errorf("open %s: %w", kind, err)
 	}
-	defer unix.Close(f) //nolint:errcheck // the mount has its own descriptor
+	defer unix.Close(f)
 	for option := range strings.SplitSeq(options, ",") {
 		name, value, hasValue := strings.Cut(option, "=")
 		switch {
@@ -278,7 +278,7 @@ func (t *tree) devices(target string) error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(dir) //nolint:errcheck // it was only opened to be named
+	defer unix.Close(dir)
 	for name, to := range deviceLinks {
 		if err := unix.Symlinkat(to, dir, name); err != nil {
 			return err
@@ -312,7 +312,7 @@ func (t *tree) over(target string, show bool) error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(at) //nolint:errcheck // it was only opened to be named
+	defer unix.Close(at)
 	from := at
 	if !show {
 		from = t.sources[sourceKey(os.DevNull, true)]
@@ -321,7 +321,7 @@ func (t *tree) over(target string, show bool) error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(mnt) //nolint:errcheck // the mount stays
+	defer unix.Close(mnt)
 	return unix.MoveMount(mnt, "", at, "", moveFromItself|moveOntoItself)
 }
 
@@ -334,7 +334,7 @@ func (t *tree) boundProcesses(target string) {
 	if err != nil {
 		return
 	}
-	defer unix.Close(fd) //nolint:errcheck // the limit is a second line of defence
+	defer unix.Close(fd)
 	_, _ = unix.Write(fd, []byte(strconv.Itoa(maxProcesses)))
 }
 
@@ -344,7 +344,7 @@ func (t *tree) close(target string) error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(fd) //nolint:errcheck // it was only opened to be named
+	defer unix.Close(fd)
 	return unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
 }
 

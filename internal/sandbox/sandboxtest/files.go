@@ -205,7 +205,7 @@ func (e *env) find(q sandbox.Query) []string {
 func searches(e *env) {
 	for name, text := range map[string]string{
 		"main.go": "package main\n\nfunc main() { hello() }\r\n", "sub/deep/x.go": "hello there\nHELLO\n", "sub/x.txt": "say hello",
-		"sub-x": "hello", "a.b": "hello.there", "bin": "hello\x00", ".env": "hello", ".git/config": "hello",
+		"sub-x": "hello", "a.b": "hello.there", "bin": "hello\x00", ".env": "hello", ".hidden/config": "hello",
 	} {
 		e.put(name, text)
 	}
@@ -218,7 +218,7 @@ func searches(e *env) {
 	require.Equal(e, []string{"sub/x.txt:0:"}, e.find(sandbox.Query{Path: "sub", Glob: "*.txt"}))
 	require.Equal(e, []string{"sub/x.txt:1:say hello"}, e.find(sandbox.Query{Path: "sub/x.txt", Pattern: `hello$`}))
 	require.Equal(e, []string{"sub/deep/x.go:1:hello there"}, e.find(sandbox.Query{Path: "sub", Pattern: "hello", Limit: 1, Glob: "deep/**"}))
-	require.Contains(e, e.find(sandbox.Query{Pattern: "hello", Hidden: true}), ".git/config:1:hello")
+	require.Contains(e, e.find(sandbox.Query{Pattern: "hello", Hidden: true}), ".hidden/config:1:hello")
 	require.Empty(e, e.find(sandbox.Query{Pattern: "nowhere"}))
 	r, err := e.box.Search(e.Context(), sandbox.Query{Path: e.dir, Pattern: "hello", Limit: 2})
 	require.NoError(e, err)

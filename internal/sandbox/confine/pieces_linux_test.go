@@ -1,0 +1,83 @@
+// This file tests the pieces that only Linux has: the arguments of bubblewrap, what Landlock grants, the filter, the limits.
+
+package confine
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+func TestBwrapArgs(t *testing.T) {
+	p := plan{Mounts: []mount{
+		{Kind: devices, Target: "/dev"},
+		{Kind: cover, Target: "/run"},
+		{Kind: bind, Source: "/s", Target: "/t"},
+		{Kind: readOnly, Source: "/r", Target: "/u"},
+		{Kind: null, Target: "/v"},
+		{Kind: process, Target: "/proc"},
+	}}
+	args, err := bwrapArgs(p, func(s string) (string, error) { return "/fd" + s, nil })
+	require.NoError(t, err)
+	line := strings.Join(args, " ")
+	inOrder(t, line, "--cap-drop ALL", "--ro-bind / /", "--unshare-net", "--dev /dev", "--tmpfs /run", "--bind /fd/s /t", "--ro-bind /fd/r /u",
+		"--ro-bind /dev/null /v", "--proc /proc", "--remount-ro /dev", "--remount-ro /run", "--")
+	p.Network = true
+	args, err = bwrapArgs(p, func(s string) (string, error) { return s, nil })
+	require.NoError(t, err)
+	require.NotContains(t, args, "--unshare-net")
+}
+
+func TestReadable(t *testing.T) {
+	base := t.TempDir()
+	for _, name := range []string{"home/.ssh/id", "home/code/f", "other/f"} {
+		put(t, filepath.Join(base, name))
+	}
+	require.NoError(t, os.Symlink(".ssh", filepath.Join(base, "home", "link")))
+	got := readable(base, []string{filepath.Join(base, "home", ".ssh"), "/elsewhere"})
+	require.ElementsMatch(t, []string{filepath.Join(base, "home", "code"), filepath.Join(base, "other")}, got)
+	require.Empty(t, readable(base, []string{base}))
+}
+
+// TestFilterJumps walks every path of the filter that its jumps allow: all must end in a return within it.
+func TestFilterJumps(t *testing.T) {
+	for _, j := range []Jail{{Method: Namespaces}, {Method: Landlock}, {Method: Landlock, Network: true}} {
+		f := j.newFilter(unix.AUDIT_ARCH_X86_64, forbiddenHere)
+		require.Less(t, len(f), 4096)
+		for i, in := range f {
+			switch in.Code & 7 {
+			case unix.BPF_RET:
+			case unix.BPF_JMP:
+				require.Less(t, i+1+int(max(in.Jt, in.Jf)), len(f))
+			default:
+				require.Less(t, i+1, len(f))
+			}
+		}
+		require.EqualValues(t, bpfReturn, f[len(f)-1].Code)
+	}
+}
+
+func TestCgroup(t *testing.T) {
+	require.Nil(t, cgroupIn("", "x"))
+	parent := t.TempDir()
+	require.Nil(t, cgroupIn(parent, "x"), "without the controllers there is no limit")
+	require.NoDirExists(t, filepath.Join(parent, cgroupPrefix+"x"))
+	dir := filepath.Join(parent, cgroupPrefix+"y")
+	put(t, filepath.Join(dir, "pids.max"))
+	put(t, filepath.Join(dir, "memory.max"))
+	f := cgroupIn(parent, "y")
+	require.NotNil(t, f)
+	defer f.Close()
+	b, err := os.ReadFile(filepath.Join(dir, "pids.max"))
+	require.NoError(t, err)
+	require.Equal(t, "4096", string(b))
+}
+
+func TestExplainKeepsReasonAndRemedyApart(t *testing.T) {
+	require.NotContains(t, explain(Bubblewrap, unix.EPERM), ": ")
+	require.NotContains(t, explain(Landlock, os.ErrNotExist), ": ")
+}
