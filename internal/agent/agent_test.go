@@ -28,7 +28,10 @@ type harness struct {
 	sealed []SealInput
 	killed int
 	pings  int
-	rung   int64
+
+	pictured  []CheckpointInput
+	noPicture string // why no checkpoint can be taken
+	rung      int64
 }
 
 func newHarness(t *testing.T) *harness {
@@ -50,6 +53,13 @@ func newHarness(t *testing.T) *harness {
 	register(ActivityRunTool, func(ctx context.Context, in RunToolInput) (RunToolResult, error) {
 		h.tools = append(h.tools, in)
 		return h.tool(ctx, in)
+	})
+	register(ActivityCheckpoint, func(_ context.Context, in CheckpointInput) (CheckpointOutput, error) {
+		h.pictured = append(h.pictured, in)
+		if h.noPicture != "" {
+			return CheckpointOutput{Failure: h.noPicture}, nil
+		}
+		return CheckpointOutput{Checkpoint: &editors.Checkpoint{ID: fmt.Sprint("c", len(h.pictured)), TurnID: in.TurnID, ItemID: in.ItemID, Summary: in.Summary}}, nil
 	})
 	register(ActivityPing, func(context.Context) error { h.pings++; return nil })
 	register(ActivitySeal, func(_ context.Context, in SealInput) (string, error) {

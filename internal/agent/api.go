@@ -130,6 +130,7 @@ const (
 	ActivityModelStep      = "ModelStep"      // ModelStepInput → ModelStepResult
 	ActivityRunTool        = "RunTool"        // RunToolInput → RunToolResult
 	ActivitySeal           = "SealItems"      // SealInput → string (blob ref of the Segment)
+	ActivityCheckpoint     = "TakeCheckpoint" // CheckpointInput → CheckpointOutput
 	ActivityPing           = "Ping"           // nothing → nothing: a worker of the host is there
 	ActivityDestroySandbox = "DestroySandbox" // DestroyInput
 )
@@ -234,6 +235,21 @@ type RunToolResult struct {
 type SealInput struct {
 	Sandbox
 	Segment Segment `json:"segment"`
+}
+
+// CheckpointInput asks for a picture of the workspace, once under its effect id.
+type CheckpointInput struct {
+	Sandbox
+	TurnID  int    `json:"turnId"`
+	ItemID  string `json:"itemId,omitempty"`
+	Summary string `json:"summary"`
+	Effect  string `json:"effect"`
+}
+
+// CheckpointOutput is the checkpoint, none where the worker keeps none, or why there is none.
+type CheckpointOutput struct {
+	Checkpoint *editors.Checkpoint `json:"checkpoint,omitempty"`
+	Failure    string              `json:"failure,omitempty"`
 }
 
 // DestroyInput asks to remove a session's sandbox.

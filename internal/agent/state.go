@@ -56,9 +56,12 @@ type State struct {
 	Approvals    []editors.Approval `json:"approvals,omitempty"` // pending
 	Decided      []editors.Approval `json:"decided,omitempty"`   // the latest ones, for late answers
 	Rules        []policy.Rule      `json:"rules,omitempty"`
-	Paused       bool               `json:"paused,omitempty"`
-	Confinement  string             `json:"confinement,omitempty"` // what kept commands at the last model call
-	Seen         []Seen             `json:"seen,omitempty"`
+	// NoCheckpoints is why the last checkpoint could not be taken, if it could not.
+	NoCheckpoints string `json:"noCheckpoints,omitempty"`
+
+	Paused      bool   `json:"paused,omitempty"`
+	Confinement string `json:"confinement,omitempty"` // what kept commands at the last model call
+	Seen        []Seen `json:"seen,omitempty"`
 }
 
 // Ask is a request with the turn and item it was given.
@@ -76,6 +79,7 @@ type Turn struct {
 	Calls     []Call        `json:"calls,omitempty"`  // of the last model step, until all are done
 	Steers    []Pending     `json:"steers,omitempty"` // messages for the next model call
 	Interrupt bool          `json:"interrupt,omitempty"`
+	Touched   bool          `json:"touched,omitempty"` // something that may change the workspace was begun
 }
 
 // Call is a tool call of the running turn.

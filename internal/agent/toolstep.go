@@ -68,6 +68,12 @@ func (s *session) runCall(ctx workflow.Context, i int) error {
 			return err
 		}
 	}
+	if !policy.ReadOnly(c.judged()) {
+		s.checkpointBefore(ctx, c)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
 	s.showRunning(ctx)
 	return s.execute(ctx, c)
 }

@@ -127,6 +127,7 @@ func (s *session) endTurn(ctx workflow.Context, status editors.TurnStatus, faile
 		s.restAfter(ctx, failed) // first, so that who follows a turn to its end has seen why it ended
 	}
 	s.emit(ctx, end)
+	s.checkpointAfter(ctx, turn)
 	s.nextQueued(ctx)
 	s.list(ctx)
 	if !s.destroying {
@@ -137,7 +138,7 @@ func (s *session) endTurn(ctx workflow.Context, status editors.TurnStatus, faile
 
 // nextQueued starts the turn of the request that waits longest, if there is one.
 func (s *session) nextQueued(ctx workflow.Context) {
-	if len(s.Queue) == 0 || s.destroying {
+	if s.Turn != nil || len(s.Queue) == 0 || s.destroying {
 		return
 	}
 	a := s.Queue[0]

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"time"
 
+	"go.temporal.io/sdk/temporal"
+
 	"sandboxagent/editors"
 	"sandboxagent/internal/agent"
 	"sandboxagent/internal/checkpoint"
@@ -65,6 +67,32 @@ func (a *Activities) checkpointsOf(in agent.Sandbox) (commands.Subject, func(), 
 			_ = sb.Close()
 		}
 	}, nil
+}
+
+// TakeCheckpoint pictures a session's workspace. What keeps it from being pictured is a value in the result.
+func (a *Activities) TakeCheckpoint(ctx context.Context, in agent.CheckpointInput) (agent.CheckpointOutput, error) {
+	defer a.working()()
+	defer beat(ctx, func() any { return in.Summary })()
+	if a.Checkpoints == nil {
+		return agent.CheckpointOutput{}, nil
+	}
+	tctx, cancel := untilStop(ctx, errStopping)
+	defer cancel()
+	s, closeIt, err := a.checkpointsOf(in.Sandbox)
+	if err != nil {
+		return agent.CheckpointOutput{Failure: plain(err)}, nil
+	}
+	defer closeIt()
+	taken, err := s.TakeForTurn(tctx, in.TurnID, in.ItemID, in.Summary, in.Effect)
+	switch {
+	case err == nil:
+		return agent.CheckpointOutput{Checkpoint: &taken}, nil
+	case stopping(ctx):
+		return agent.CheckpointOutput{}, workerStopped()
+	case ctx.Err() != nil:
+		return agent.CheckpointOutput{}, temporal.NewCanceledError()
+	}
+	return agent.CheckpointOutput{Failure: plain(err)}, nil
 }
 
 // releaseCheckpoints lets a session's checkpoints be collected.

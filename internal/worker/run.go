@@ -306,7 +306,7 @@ func (p *process) workers(acts *Activities) (agentWorker, hostWorker sdkworker.W
 	hostWorker = sdkworker.New(p.client, agent.HostQueue(p.hostID), opts)
 	for name, f := range map[string]any{
 		agent.ActivityModelStep: acts.ModelStep, agent.ActivityRunTool: acts.RunTool,
-		agent.ActivityPing: acts.Ping, agent.ActivitySeal: acts.SealItems, agent.ActivityDestroySandbox: acts.DestroySandbox,
+		agent.ActivityPing: acts.Ping, agent.ActivityCheckpoint: acts.TakeCheckpoint, agent.ActivitySeal: acts.SealItems, agent.ActivityDestroySandbox: acts.DestroySandbox,
 	} {
 		hostWorker.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name})
 	}

@@ -90,6 +90,16 @@ func (s Subject) Take(ctx context.Context, p editors.CheckpointParams) (editors.
 	return out, nil
 }
 
+// TakeForTurn pictures the workspace around a turn, once under an effect id.
+func (s Subject) TakeForTurn(ctx context.Context, turn int, item, summary, effect string) (editors.Checkpoint, error) {
+	ref := s.ref(checkpoint.Turn, summary)
+	ref.Turn, ref.Item, ref.Effect = turn, item, effect
+	if _, err := s.take(ctx, &ref); err != nil {
+		return editors.Checkpoint{}, Error(err)
+	}
+	return describe(ref), nil
+}
+
 func (s Subject) ref(reason checkpoint.Reason, summary string) checkpoint.Ref {
 	return checkpoint.Ref{Owner: s.Owner, Session: s.Session, Folder: s.Folder, Reason: reason, Summary: summary, At: time.Now()}
 }
