@@ -1,0 +1,42 @@
+package e2e
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sandboxagent/editors"
+)
+
+// TestATurnCanBeUndone restores what a turn's command did behind the agent's back, keeps what the user did since, and undoes
+// the restore.
+func TestATurnCanBeUndone(t *testing.T) {
+	i := newInstall(t, rules(call("clean up", "exec_command", `{"command":"rm precious.txt; echo junk > junk.txt; echo changed > both.txt"}`, "Cleaned.")))
+	i.write("precious.txt", "precious\n")
+	i.write("both.txt", "as it was\n")
+	s := i.start("ask", "--workspace", i.work, "--approve", "never", "clean up")
+	require.Zero(t, s.wait(), s.describe())
+	id := s.all()[0].SessionID
+	follow := i.start("attach", id)
+	follow.until("the checkpoint after the turn", func(e editors.EventMessage) bool {
+		return e.Event.Type == editors.CheckpointCreated && e.Event.Checkpoint.Summary == "After turn 1"
+	})
+	require.NoFileExists(t, i.work+"/precious.txt")
+	i.write("mine.txt", "written by the user since\n")
+
+	var list editors.CheckpointsResult
+	i.ok(&list, "checkpoints", id)
+	require.Len(t, list.Checkpoints, 2)
+	require.Equal(t, "Before turn 1", list.Checkpoints[0].Summary)
+	var restored editors.RestoreResult
+	i.ok(&restored, "restore", id, list.Checkpoints[0].ID)
+	require.Equal(t, "precious\n", i.read("precious.txt"))
+	require.Equal(t, "as it was\n", i.read("both.txt"))
+	require.NoFileExists(t, i.work+"/junk.txt")
+	require.Equal(t, "written by the user since\n", i.read("mine.txt"), "what the user did since stays")
+
+	i.ok(nil, "restore", id, restored.Undo)
+	require.NoFileExists(t, i.work+"/precious.txt")
+	require.Equal(t, "junk\n", i.read("junk.txt"))
+	require.Equal(t, "written by the user since\n", i.read("mine.txt"))
+}
