@@ -34,11 +34,47 @@ func TestAnEditorOutlivesItsWorker(t *testing.T) {
 		if strings.Contains(params, "%q") {
 			params = fmt.Sprintf(params, id)
 		}
+		i.ok(nil, "worker", "start") // where the request before was answered without one
 		kill(i, i.workerInfo().PID)
 		began := time.Now()
 		e.call("sandboxAgent/"+command, params, nil)
 		t.Log(command, "after", time.Since(began))
 	}
+}
+
+// TestFirstAsksShareASession asks at once from several processes in a folder without a session, and in what is none.
+func TestFirstAsksShareASession(t *testing.T) {
+	i := newInstall(t, rules(say("hello", "Hello.")))
+	link := filepath.Join(i.home, "link")
+	require.NoError(t, os.Symlink(i.work, link))
+	var all []*stream
+	for n := range 4 {
+		all = append(all, i.start("ask", "--workspace", []string{i.work, link}[n%2], "hello"))
+	}
+	for _, s := range all {
+		require.Zero(t, s.wait(), s.describe())
+	}
+	var page editors.SessionsResult
+	i.ok(&page, "sessions")
+	require.Len(t, page.Sessions, 1)
+
+	id := page.Sessions[0].ID
+	i.ok(nil, "destroy", id[:8])
+	_, errs, status := i.run("attach", id)
+	require.Zero(t, status, errs)
+	require.Contains(t, errs, "The session is destroyed.")
+	e := i.editor(`{}`)
+	for _, folder := range []string{"/", i.home, i.home + "/none", "/dev/null"} {
+		m := e.ask("sandboxAgent/new", fmt.Sprintf(`{"workspaceFolder":"file://%s"}`, folder))
+		require.NotNil(t, m.Error, folder)
+		require.Equal(t, editors.CodeInvalidParams, m.Error.Data.Code, folder)
+	}
+	m := e.ask("sandboxAgent/new", `{"backend":{"kind":"e2b"}}`)
+	require.NotNil(t, m.Error)
+	require.Equal(t, editors.CodeBackendUnavailable, m.Error.Data.Code, m.Error.Message)
+	require.NotEmpty(t, m.Error.Data.Remedy)
+	i.ok(&page, "sessions")
+	require.Empty(t, page.Sessions)
 }
 
 // TestWithoutAWorkerRequestsAreHeld has a cluster whose worker is gone: requests say so, and are carried out by the next.

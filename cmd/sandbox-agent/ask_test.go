@@ -103,6 +103,17 @@ func TestQueuedAskWaitsForItsOwnTurn(t *testing.T) {
 	require.Equal(t, outcome{statusDone, "Second\n", "· The question waits for the running turn to end.\n"}, runVerb(t, f, "ask", "hi"))
 }
 
+func TestAskSaysWhatTheTurnBeforeWaitsFor(t *testing.T) {
+	f := newFake()
+	f.snapshot.State.Status = editors.StatusWaitingApproval
+	f.snapshot.PendingApprovals = []editors.Approval{*approvalEvent().Approval}
+	f.result.Queued = true
+	out := runVerb(t, f, "ask", "--session", "s1", "hi")
+	require.Equal(t, statusWaiting, out.status)
+	require.Contains(t, out.stderr, "The question waits for the running turn to end, which waits for an approval.")
+	require.Contains(t, out.stderr, "sandbox-agent approve s1 a1")
+}
+
 func approvalEvent() editors.Event {
 	return editors.Event{Type: editors.ApprovalRequested, Approval: &editors.Approval{
 		ID: "a1", TurnID: 1, Tool: "exec_command", Subject: "rm -rf build", Options: []string{"allow", "allowAlways", "deny"}, Pattern: "rm",
@@ -130,6 +141,7 @@ func TestAskEndsWhenNobodyCanApprove(t *testing.T) {
 func TestAskHasAPersonApprove(t *testing.T) {
 	for typed, want := range map[string]editors.AnswerApprovalParams{
 		"y\n":              {SessionID: "s1", ApprovalID: "a1", Decision: editors.DecisionAllow},
+		"?\ny\n":           {SessionID: "s1", ApprovalID: "a1", Decision: editors.DecisionAllow},
 		"\n No\n":          {SessionID: "s1", ApprovalID: "a1", Decision: editors.DecisionDeny},
 		"a\n":              {SessionID: "s1", ApprovalID: "a1", Decision: editors.DecisionAllowAlways, Pattern: "rm"},
 		"use make clean\n": {SessionID: "s1", ApprovalID: "a1", Decision: editors.DecisionDeny, Feedback: "use make clean"},

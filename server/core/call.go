@@ -88,9 +88,10 @@ func (c *Core) request(ctx context.Context, what string, send func(context.Conte
 			}
 		default:
 			silent, alive := c.silence(ctx, e, what, err)
-			if !alive || time.Since(began) >= patience {
+			if !alive || time.Since(began) >= patience && (!c.workerIsNew() || time.Since(began) >= healTime) {
 				return silent
 			}
+			progress(ctx, "Waiting for the worker to answer.")
 		}
 	}
 }

@@ -19,6 +19,7 @@ import (
 const (
 	readyPoll    = 50 * time.Millisecond
 	stopPatience = 30 * time.Second
+	newWorker    = 15 * time.Second
 )
 
 // WorkerStatus is what is known of this host's worker.
@@ -129,6 +130,13 @@ func (c *Core) workerLife() string {
 		return ""
 	}
 	return fmt.Sprintf("%d since %d", info.PID, info.StartedAt.UnixNano())
+}
+
+// workerIsNew tells whether the worker runs for so short a time that Temporal may still wait for the one before: it gives
+// a workflow's task to another ten seconds after a worker took it.
+func (c *Core) workerIsNew() bool {
+	info, err := config.ReadWorkerInfo(c.opts.Paths)
+	return err == nil && time.Since(info.StartedAt) < newWorker && c.workerAlive()
 }
 
 // workerReady tells whether a worker runs, has written what it is, and listens.
