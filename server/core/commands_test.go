@@ -156,8 +156,12 @@ func TestTitleWorksWithoutAWorker(t *testing.T) {
 	f.mu.Lock()
 	f.silent = true
 	f.mu.Unlock()
-	result, err = run[editors.SessionResult](t, conn, "title", editors.TitleParams{SessionID: "s1", Title: "Best"})
+	var said []string
+	ctx := WithProgress(t.Context(), func(message string) { said = append(said, message) })
+	answer, err := conn.Mux().Dispatch(ctx, "title", editors.Raw(`{"sessionId":"s1","title":"Best"}`))
 	require.NoError(t, err)
+	require.Contains(t, strings.Join(said, " "), "will be set when a worker runs")
+	result = answer.(editors.SessionResult)
 	require.Equal(t, "Best", result.Session.Title)
 	require.Equal(t, editors.TitleUser, result.Session.TitleSource)
 
