@@ -137,11 +137,13 @@ func TestInterruptLeavesNothingInTheContainer(t *testing.T) {
 
 func TestAnEngineThatIsNotThere(t *testing.T) {
 	i := newInstall(t, rules(call("run", "exec_command", `{"command":"true"}`, "Could not.")), "DOCKER_HOST=unix:///nowhere/docker.sock")
-	s := i.start("ask", "--workspace", i.work, "--backend", "docker", "--approve", "never", "run it")
-	s.until("the end", endOf(1))
-	item := toolItems(s.durable())[0]
-	require.Equal(t, editors.ItemFailed, item.Status)
-	require.Contains(t, item.Error, "no Docker engine answers at unix:///nowhere/docker.sock, from DOCKER_HOST")
+	out, _, status := i.run("ask", "--workspace", i.work, "--backend", "docker", "--approve", "never", "--json", "run it")
+	require.Equal(t, 1, status)
+	require.Contains(t, out, `"backendUnavailable"`)
+	require.Contains(t, out, "no Docker engine answers at unix:///nowhere/docker.sock, from DOCKER_HOST")
+	var page editors.SessionsResult
+	i.ok(&page, "sessions")
+	require.Empty(t, page.Sessions, "it is said before there is a session")
 	check := i.backendCheck(editors.Docker)
 	require.Equal(t, "warning", check.Status)
 	require.Contains(t, check.Detail, "no Docker engine answers")
