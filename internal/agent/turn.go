@@ -115,6 +115,7 @@ func (s *session) endTurn(ctx workflow.Context, status editors.TurnStatus, faile
 	turn := s.Turn
 	s.settleCalls(ctx)
 	s.withdrawApprovals(ctx, turn.ID)
+	s.checkpointAfter(ctx, turn) // before anybody learns that the turn has ended: what is written from then on is the user's
 	s.Pending = append(s.Pending, turn.Steers...)
 	usage := turn.Usage
 	end := editors.Event{Type: editors.TurnEnded, TurnID: turn.ID, Status: status, Usage: &usage}
@@ -127,7 +128,6 @@ func (s *session) endTurn(ctx workflow.Context, status editors.TurnStatus, faile
 		s.restAfter(ctx, failed) // first, so that who follows a turn to its end has seen why it ended
 	}
 	s.emit(ctx, end)
-	s.checkpointAfter(ctx, turn)
 	s.nextQueued(ctx)
 	s.list(ctx)
 	if !s.destroying {
@@ -138,7 +138,7 @@ func (s *session) endTurn(ctx workflow.Context, status editors.TurnStatus, faile
 
 // nextQueued starts the turn of the request that waits longest, if there is one.
 func (s *session) nextQueued(ctx workflow.Context) {
-	if s.Turn != nil || len(s.Queue) == 0 || s.destroying {
+	if len(s.Queue) == 0 || s.destroying {
 		return
 	}
 	a := s.Queue[0]

@@ -106,7 +106,7 @@ func launch(binary, stateDir string, ui bool) (*process, error) {
 }
 
 func serverEnvironment(all []string) []string {
-	keep := []string{"PATH", "HOME", "TMPDIR", "TZ", "GOMAXPROCS", "GOMEMLIMIT", "GOGC"}
+	keep := []string{"PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "TZ", "GOMAXPROCS", "GOMEMLIMIT", "GOGC"}
 	return slices.DeleteFunc(slices.Clone(all), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
 		return !slices.Contains(keep, name)

@@ -151,7 +151,14 @@ func isNotFound(err error) bool { return editors.CodeOf(asError("", err)) == edi
 // isSilence tells whether nobody answered: Temporal, or the worker for which it keeps the request.
 func isSilence(err error) bool {
 	var timeout *client.WorkflowUpdateServiceTimeoutOrCanceledError
-	return errors.As(err, &timeout) || embedded.IsUnavailable(err) || hasNoPoller(err)
+	return errors.As(err, &timeout) || embedded.IsUnavailable(err) || hasNoPoller(err) || wasDropped(err)
+}
+
+// wasDropped tells whether the connection was closed under a request, because another one replaces it. Who asks has not
+// given up: callers look at their own context first.
+func wasDropped(err error) bool {
+	var canceled *serviceerror.Canceled
+	return errors.As(err, &canceled) || errors.Is(err, context.Canceled)
 }
 
 // hasNoPoller tells whether Temporal answered a query with its own guess that no worker is there, as it does at once after

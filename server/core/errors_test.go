@@ -68,6 +68,7 @@ func TestWhatIsSilenceAndWhatComesAgain(t *testing.T) {
 	require.True(t, isSilence(serviceerror.NewUnavailable("x")))
 	require.True(t, isSilence(serviceerror.NewFailedPrecondition("no poller seen for task queue recently, worker may be down")))
 	require.False(t, isSilence(serviceerror.NewFailedPrecondition("x")))
+	require.True(t, isSilence(serviceerror.NewCanceled("the client connection is closing")))
 	require.False(t, isSilence(refused(agent.ErrTypeBusy, "x")))
 	require.True(t, comesAgain(refused(agent.ErrTypeDraining, "x")))
 	require.True(t, comesAgain(refused(errTypeRunEnded, "x")))

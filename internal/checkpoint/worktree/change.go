@@ -181,7 +181,7 @@ func (t *Tree) Begin(_ context.Context, c Change) (Begun, error) {
 	}
 	begun, n, err := t.begin(c, lock)
 	if err != nil || n == nil {
-		_ = lock.Close()
+		unlock(lock)
 		return begun, err
 	}
 	t.current = n
@@ -271,7 +271,7 @@ func (t *Tree) drop() {
 	n := t.current
 	t.current = nil
 	n.abandon()
-	_ = n.lock.Close()
+	unlock(n.lock)
 }
 
 // abandon removes what was prepared.
@@ -308,4 +308,11 @@ func (t *Tree) lockChanges() (*os.File, error) {
 		return nil, sandbox.Errorf(sandbox.ClassConflict, opChange, "another restore of this folder is running")
 	}
 	return f, nil
+}
+
+// unlock lets others change the tree. Closing alone would leave the lock to a process that is just being started and has
+// not yet closed what it inherited.
+func unlock(lock *os.File) {
+	_ = unix.Flock(int(lock.Fd()), unix.LOCK_UN)
+	_ = lock.Close()
 }

@@ -38,7 +38,7 @@ func (t *Tree) Commit(ctx context.Context, id string) (Outcome, error) {
 	o, err := n.carryOut()
 	t.current = nil
 	n.close()
-	_ = n.lock.Close()
+	unlock(n.lock)
 	return o, err
 }
 
@@ -48,7 +48,7 @@ func (t *Tree) repeated(id string, unknown error) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	defer lock.Close()
+	defer unlock(lock)
 	if o, err := t.settle(id); err != nil || o != nil {
 		return *orEmpty(o), err
 	}

@@ -192,7 +192,7 @@ func (t *Tree) Recover(context.Context) error {
 	if err != nil {
 		return nil //nolint:nilerr // somebody is at it
 	}
-	defer lock.Close()
+	defer unlock(lock)
 	_, err = t.settle("")
 	return err
 }

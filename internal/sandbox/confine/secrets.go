@@ -17,6 +17,10 @@ var homeSecrets = []string{
 	".gradle/gradle.properties", ".fly", ".claude", ".claude.json", ".codex", ".gemini",
 	".mozilla", ".thunderbird", ".local/share/keyrings", ".local/share/containers", ".local/share/kwalletd",
 	".bash_history", ".zsh_history", ".python_history", ".node_repl_history", ".psql_history", ".mysql_history", ".lesshst",
+	".huggingface", ".cache/huggingface/token", ".kaggle", ".pulumi", ".oci", ".databrickscfg", ".snowsql", ".dbt", ".bluemix",
+	".wrangler", ".netlify", ".vercel", ".local/share/com.vercel.cli", ".railway", ".sentryclirc", ".composer/auth.json",
+	".nuget/NuGet/NuGet.Config", ".bundle/config", ".pip/pip.conf", ".condarc", ".subversion/auth", ".hgrc", ".rclone.conf",
+	".mc/config.json", ".sops", ".Xauthority", ".viminfo", ".local/share/opencode/auth.json",
 	".local/share/fish/fish_history", ".colima", ".orbstack", ".lima", "Library/Keychains", "Library/Cookies",
 }
 
@@ -24,6 +28,7 @@ var homeSecrets = []string{
 var configSecrets = []string{
 	"gh", "glab-cli", "hub", "git/credentials", "gcloud", "doctl", "op", "1Password", "rclone", "heroku", "containers", "pip",
 	"google-chrome", "chromium", "BraveSoftware", "sops", "age", "configstore",
+	"github-copilot", "hcloud", "helm/registry", "stripe", "ngrok", "netlify", "composer/auth.json",
 }
 
 // outside the home directory; a user who is root could read them

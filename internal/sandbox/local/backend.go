@@ -128,6 +128,7 @@ func (b *Backend) Open(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox,
 		return nil, err
 	}
 	want := recorded{ID: spec.ID, Owner: spec.Owner, Workspace: filepath.Clean(spec.Workspace), Confinement: confinement{report.Level, report.Method}}
+	want.Guards = b.guards(want)
 	state := b.stateDir(spec.ID)
 	for try := 1; ; try++ {
 		err := b.prepare(ctx, state, want)
@@ -162,8 +163,9 @@ func (b *Backend) prepare(ctx context.Context, state string, want recorded) erro
 		return &sandbox.Error{Class: sandbox.ClassCorrupt, Op: opOpen, Message: "the record of the sandbox is damaged; destroy it and open it again", Err: err}
 	case have.ID != want.ID || have.Workspace != want.Workspace:
 		return sandbox.Errorf(sandbox.ClassConflict, opOpen, "sandbox %q is open on another folder", want.ID)
-	case have.Confinement != want.Confinement:
-		// what was begun when it was confined otherwise ends with that: nothing new may run as freely
+	case have.Confinement != want.Confinement, have.Guards != want.Guards:
+		// what was begun when it was confined otherwise, or is no longer shut off from what it must not reach, ends with
+		// that: nothing new may run as freely
 		if err := b.stop(ctx, state); err != nil {
 			return err
 		}
@@ -248,6 +250,8 @@ type recorded struct {
 	Workspace string `json:"workspace"`
 
 	Confinement confinement `json:"confinement,omitzero"`
+	// Guards identifies the workspace and what helpers are shut off from; see confine.Guards.
+	Guards string `json:"guards,omitempty"`
 }
 
 // confinement is how the helpers of a sandbox are started.

@@ -71,6 +71,16 @@ func (b *Backend) host() confine.Host {
 	return confine.Host{Home: home, Private: append(slices.Clone(b.opts.Private), b.opts.StateDir), Env: os.Environ()}
 }
 
+// guards identifies what the sandbox's helpers must stay shut off from, and the folder they work in.
+func (b *Backend) guards(r recorded) string {
+	if !r.Confinement.Method.Strong() {
+		return confine.Guards(confine.Host{Home: "/nonexistent"}, r.Workspace)
+	}
+	h := b.host()
+	h.Private = nil // ours: nobody replaces them
+	return confine.Guards(h, r.Workspace)
+}
+
 // confined returns the process of a confined helper.
 func (b *Backend) confined(ctx context.Context, r recorded, program, session, state string) (*exec.Cmd, error) {
 	network := state != session || r.Confinement.Level.Network()

@@ -161,7 +161,7 @@ func signals(e *env, key, signal string) {
 }
 
 func interruptsForeground(e *env) {
-	id := e.start(onTerminal("trap 'echo caught' INT; echo ready; sleep 600; echo after"))
+	id := e.start(onTerminal("trap 'echo caught' INT; (echo ready; exec sleep 600); echo after"))
 	e.awaitOutput(id, "ready")
 	require.NoError(e, e.box.Input(e.Context(), id, []byte{3}, false))
 	require.Zero(e, e.await(id).ExitCode)
