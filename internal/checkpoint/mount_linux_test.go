@@ -16,15 +16,15 @@ import (
 
 func TestProtectedPathsAreKept(t *testing.T) {
 	k := newTaken(t)
-	write(t, k.dir, ".git/hooks/pre-commit", "1")
-	write(t, k.dir, ".git/config", "1")
+	write(t, k.dir, "guard/hooks/pre-commit", "1")
+	write(t, k.dir, "guard/config", "1")
 	write(t, k.dir, "f", "1")
 	first := k.take()
-	write(t, k.dir, ".git/hooks/pre-commit", "2")
-	write(t, k.dir, ".git/hooks/new", "2")
-	write(t, k.dir, ".git/config", "2")
+	write(t, k.dir, "guard/hooks/pre-commit", "2")
+	write(t, k.dir, "guard/hooks/new", "2")
+	write(t, k.dir, "guard/config", "2")
 	write(t, k.dir, "f", "2")
-	for _, name := range []string{".git/hooks", ".git/config"} {
+	for _, name := range []string{"guard/hooks", "guard/config"} {
 		path := filepath.Join(k.dir, name)
 		if err := unix.Mount(path, path, "", unix.MS_BIND, ""); err != nil {
 			t.Skip("nothing can be mounted here:", err)
@@ -39,7 +39,7 @@ func TestProtectedPathsAreKept(t *testing.T) {
 		require.Equal(t, "it may not be changed", kept.Reason)
 	}
 	require.Equal(t, "1", k.text("f"))
-	require.Equal(t, "2", k.text(".git/config"))
+	require.Equal(t, "2", k.text("guard/config"))
 }
 
 // small is a directory of few bytes.

@@ -21,6 +21,7 @@ type planner struct {
 	ctx         context.Context
 	s           *Store
 	now, target Info
+	fresh       bool // onto nothing, where git's own files can only be whole
 	opts        RestoreOptions
 	seen        map[string]difference // by path: what changed since LastSeen
 	steps       []worktree.Step
@@ -73,6 +74,12 @@ func (p *planner) look() error {
 
 // leave tells whether a path stays as it is, and keeps why.
 func (p *planner) leave(d difference) bool {
+	if git, ok := inRepository(d.path); ok && !p.fresh {
+		if len(p.kept) == 0 || p.kept[len(p.kept)-1].Path != git {
+			p.kept = append(p.kept, worktree.Kept{Path: git, Reason: "git's own state is left alone; use git to go back in it"})
+		}
+		return true
+	}
 	for _, notes := range [][]tree.Note{p.now.Notes, p.target.Notes} {
 		if n := covering(notes, d.path); n != nil {
 			p.kept = append(p.kept, worktree.Kept{Path: d.path, Reason: "it is not part of the checkpoint: " + n.Reason.String()})
@@ -89,6 +96,22 @@ func (p *planner) leave(d difference) bool {
 		p.kept = append(p.kept, worktree.Kept{Path: d.path, Reason: "you changed it since, and so does the restore", Conflict: true})
 	}
 	return true
+}
+
+// inRepository tells whether a path is git's own, and in which repository's. Its files refer to each other, so that putting
+// some of them back could break what the user has committed since.
+func inRepository(path string) (git string, ok bool) {
+	for at := 0; ; {
+		name, rest, more := strings.Cut(path[at:], "/")
+		end := at + len(name)
+		if name == ".git" {
+			return path[:end], true
+		}
+		if !more {
+			return "", false
+		}
+		at = len(path) - len(rest)
+	}
 }
 
 // covering returns the note of a path that is not in a picture, or of a directory above it.

@@ -46,7 +46,7 @@ func (s *Store) RestoreEmpty(ctx context.Context, id string, w Workspace, effect
 	if err := s.Verify(ctx, id); err != nil {
 		return err
 	}
-	p := planner{ctx: ctx, s: s, now: Info{Root: tree.Empty}, target: info}
+	p := planner{ctx: ctx, s: s, now: Info{Root: tree.Empty}, target: info, fresh: true}
 	p.target.Notes = nil // what is not there cannot be met
 	if err := p.plan(); err != nil {
 		return classed(opRestore, err)
@@ -56,7 +56,7 @@ func (s *Store) RestoreEmpty(ctx context.Context, id string, w Workspace, effect
 }
 
 // RestoreOnto brings a workspace to a checkpoint by changing what differs and nothing else. The tree as it is goes into
-// a checkpoint first. What a checkpoint does not hold, what the user changed since LastSeen and what changes while this
+// a checkpoint first. Files of git's own, wherever a .git is, stay as they are. What a checkpoint does not hold, what the user changed since LastSeen and what changes while this
 // runs stays as it is and is told. Whatever fails, the tree is as it was.
 func (s *Store) RestoreOnto(ctx context.Context, id string, w Workspace, o RestoreOptions) (Restored, error) {
 	target, err := s.Stat(id)
