@@ -10,7 +10,7 @@ import (
 
 func TestGuardsChangeWhenWhatIsCoveredIsReplaced(t *testing.T) {
 	home, work := t.TempDir(), filepath.Join(t.TempDir(), "work")
-	at := func(parts ...string) string { return filepath.Join(parts...) }
+	at := filepath.Join
 	require.NoError(t, os.MkdirAll(at(work, ".git", "hooks"), 0o755))
 	require.NoError(t, os.WriteFile(at(work, ".git", "config"), []byte("a"), 0o644))
 	require.NoError(t, os.WriteFile(at(home, ".npmrc"), []byte("a"), 0o600))
