@@ -18,8 +18,6 @@ var ours = []string{
 	"COREPACK_HOME", "DENO_DIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "XDG_SESSION_ID",
 }
 
-const defaultProxy = "https://proxy.golang.org,direct"
-
 // Environment returns the environment of a confined helper, from which its commands inherit.
 func (p Policy) Environment(h Host) []string {
 	env := slices.DeleteFunc(environ.Inherit(h.Env), func(pair string) bool {
@@ -46,7 +44,10 @@ func goEnvironment(h Host) []string {
 		proxy = fromFile(config, "GOPROXY")
 	}
 	if proxy == "" {
-		proxy = defaultProxy
+		proxy = fromFile(filepath.Join(goRoot(h), "go.env"), "GOPROXY") // where Go keeps its own default
+	}
+	if proxy == "" {
+		proxy = "direct"
 	}
 	env := ifThere("GOENV", config)
 	cache := filepath.Join(moduleCache(h), "cache", "download")
@@ -54,6 +55,19 @@ func goEnvironment(h Host) []string {
 		proxy = (&url.URL{Scheme: "file", Path: cache}).String() + "," + proxy
 	}
 	return append(env, "GOPROXY="+proxy)
+}
+
+// goRoot is where the Go toolchain that commands find in PATH lies, "" when there is none.
+func goRoot(h Host) string {
+	if dir := lookup(h.Env, "GOROOT"); dir != "" {
+		return dir
+	}
+	for _, dir := range filepath.SplitList(lookup(h.Env, "PATH")) {
+		if program, err := filepath.EvalSymlinks(filepath.Join(dir, "go")); err == nil {
+			return filepath.Dir(filepath.Dir(program))
+		}
+	}
+	return ""
 }
 
 func moduleCache(h Host) string {
