@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -103,11 +104,11 @@ func TestTheKeyLeaksNowhere(t *testing.T) {
 	require.NotContains(t, s.describe(), canaryKey, "the events")
 	i.requireNotOnDisk(canaryKey)
 	for _, pid := range i.processes() {
-		argv, _ := os.ReadFile(filepath.Join("/proc", itoa(pid), "cmdline"))
+		argv, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
 		require.NotContains(t, string(argv), canaryKey, "argv of a process")
-		exe, _ := os.Readlink(filepath.Join("/proc", itoa(pid), "exe"))
+		exe, _ := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "exe"))
 		if filepath.Base(exe) == "sandbox-helper" || filepath.Base(exe) == "sandbox-temporal" {
-			env, _ := os.ReadFile(filepath.Join("/proc", itoa(pid), "environ"))
+			env, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
 			require.NotContains(t, string(env), canaryKey, "environment of "+exe)
 		}
 	}

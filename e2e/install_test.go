@@ -7,10 +7,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -108,8 +110,8 @@ func (i *install) processes() []int {
 	var out []int
 	entries, _ := os.ReadDir("/proc")
 	for _, e := range entries {
-		pid := 0
-		if _, err := fmtSscan(e.Name(), &pid); err != nil || pid == os.Getpid() {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || pid == os.Getpid() {
 			continue
 		}
 		env, err := os.ReadFile(filepath.Join("/proc", e.Name(), "environ"))
@@ -137,7 +139,7 @@ func (i *install) run(args ...string) (stdout, stderr string, status int) {
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
 	var exit *exec.ExitError
-	if err != nil && !asExit(err, &exit) {
+	if err != nil && !errors.As(err, &exit) {
 		require.NoError(i, err)
 	}
 	require.NoError(i, ctx.Err(), "%v took too long\nstdout: %s\nstderr: %s", args, &out, &errs)

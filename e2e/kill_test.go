@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -36,7 +37,7 @@ func kill(i *install, pid int) {
 
 // alive tells whether a process runs; one that ended and was not yet waited for does not.
 func alive(pid int) bool {
-	b, err := os.ReadFile(filepath.Join("/proc", itoa(pid), "stat"))
+	b, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	return err == nil && !strings.Contains(string(b), ") Z ")
 }
 
@@ -101,13 +102,11 @@ func requireWhole(t *testing.T, s *stream, answer string) {
 		}
 	}
 	require.Equal(t, 1, users, "the message is there once")
-	last := events[len(events)-1]
 	for _, e := range events {
 		if e.Event.Type == editors.TurnEnded {
 			require.Equal(t, editors.TurnCompleted, e.Event.Status, e.Event.Message)
 		}
 	}
-	require.NotZero(t, last.Seq)
 }
 
 func (i *install) eventually(what string, cond func() bool) {
@@ -162,7 +161,7 @@ func TestSeveralStartersStartOneWorker(t *testing.T) {
 	}
 	workers := 0
 	for _, pid := range i.processes() {
-		exe, _ := os.Readlink(filepath.Join("/proc", itoa(pid), "exe"))
+		exe, _ := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "exe"))
 		if filepath.Base(exe) == "sandbox-worker" {
 			workers++
 		}

@@ -1,17 +1,9 @@
 package e2e
 
 import (
-	"errors"
-	"fmt"
-	"os/exec"
-
 	"sandboxagent/editors"
 	"sandboxagent/internal/model/modeltest"
 )
-
-func fmtSscan(s string, n *int) (int, error) { return fmt.Sscanf(s, "%d", n) }
-
-func asExit(err error, exit **exec.ExitError) bool { return errors.As(err, exit) }
 
 func n(i int) *int { return &i }
 
@@ -46,5 +38,3 @@ func answers(events []editors.EventMessage) []string {
 	}
 	return out
 }
-
-func itoa(i int) string { return fmt.Sprint(i) }

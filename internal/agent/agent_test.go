@@ -209,7 +209,6 @@ func TestAskRunsATurnWithToolsAndAnswers(t *testing.T) {
 	require.Equal(t, "sha256:head", h.steps[1].Head)
 	messages := itemsOf(events, editors.AgentMessage)
 	require.Equal(t, "two files", messages[len(messages)-1].Text)
-	require.Equal(t, h.env.Now().IsZero(), false)
 	require.Positive(t, h.rung)
 }
 
