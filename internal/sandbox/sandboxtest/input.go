@@ -161,8 +161,11 @@ func signals(e *env, key, signal string) {
 }
 
 func interruptsForeground(e *env) {
-	id := e.start(onTerminal("trap 'echo caught' INT; (echo ready; exec sleep 600); echo after"))
-	e.awaitOutput(id, "ready")
+	// Only cat itself repeats the line: until it runs, the interrupt could meet a shell that is about to become it,
+	// and be lost there.
+	id := e.start(onTerminal("trap 'echo caught' INT; cat; echo after"))
+	require.NoError(e, e.box.Input(e.Context(), id, []byte("ready\n"), false))
+	e.awaitOutput(id, "ready\r\nready\r\n")
 	require.NoError(e, e.box.Input(e.Context(), id, []byte{3}, false))
 	require.Zero(e, e.await(id).ExitCode)
 	require.Contains(e, e.read(id, sandbox.Stdout), "caught\r\nafter\r\n")
