@@ -69,6 +69,7 @@ type RestoreParams struct {
 // RestoreResult tells what was, or would be, restored. Undo is the checkpoint of the workspace as it was before.
 type RestoreResult struct {
 	Restored  []string          `json:"restored"`  // paths
+	Files     []FileChange      `json:"files"`     // the same paths, with what became of them
 	Kept      []string          `json:"kept"`      // paths that differ and stay
 	Conflicts []string          `json:"conflicts"` // paths that somebody else changed: theirs stays
 	Reasons   map[string]string `json:"reasons,omitempty"`

@@ -59,6 +59,7 @@
 ---RestoreResult tells what was, or would be, restored. Undo is the checkpoint of the workspace as it was before.
 ---@class sandboxagent.RestoreResult
 ---@field restored string[] paths
+---@field files sandboxagent.FileChange[] the same paths, with what became of them
 ---@field kept string[] paths that differ and stay
 ---@field conflicts string[] paths that somebody else changed: theirs stays
 ---@field reasons? table<string, string>
@@ -469,6 +470,7 @@
 ---@field turnId integer the running turn, else the last one; 0 before the first
 ---@field checkpointId? string
 ---@field hostId string
+---@field epoch? integer counts the sandboxes the session has had before its present one
 ---@field usage sandboxagent.Usage
 
 ---Status is what a session is doing.
@@ -547,10 +549,10 @@
 ---@field totalBytes integer
 ---@field stream "stdout"|"stderr" which one the preview shows
 
----FileChange names a file that a tool call changed.
+---FileChange names a file that was changed. Merged: both sides' changes are in it.
 ---@class sandboxagent.FileChange
 ---@field path string
----@field kind "added"|"changed"|"removed"
+---@field kind "added"|"changed"|"removed"|"merged"
 
 ---Context is something of the editor that goes with a question.
 ---@class sandboxagent.Context

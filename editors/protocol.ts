@@ -82,6 +82,8 @@ export interface RestoreParams {
 export interface RestoreResult {
   /** paths */
   restored: string[];
+  /** the same paths, with what became of them */
+  files: FileChange[];
   /** paths that differ and stay */
   kept: string[];
   /** paths that somebody else changed: theirs stays */
@@ -564,6 +566,8 @@ export interface Session {
   turnId: number;
   checkpointId?: string;
   hostId: string;
+  /** counts the sandboxes the session has had before its present one */
+  epoch?: number;
   usage: Usage;
 }
 
@@ -640,10 +644,10 @@ export interface Output {
   stream: "stdout" | "stderr";
 }
 
-/** FileChange names a file that a tool call changed. */
+/** FileChange names a file that was changed. Merged: both sides' changes are in it. */
 export interface FileChange {
   path: string;
-  kind: "added" | "changed" | "removed";
+  kind: "added" | "changed" | "removed" | "merged";
 }
 
 /** Context is something of the editor that goes with a question. */

@@ -87,6 +87,7 @@ type Session struct {
 	TurnID          int          `json:"turnId"` // the running turn, else the last one; 0 before the first
 	CheckpointID    string       `json:"checkpointId,omitempty"`
 	HostID          string       `json:"hostId"`
+	Epoch           int64        `json:"epoch,omitempty"` // counts the sandboxes the session has had before its present one
 	Usage           Usage        `json:"usage"`
 }
 
@@ -199,10 +200,10 @@ type Output struct {
 	Stream     string `json:"stream" enum:"stdout,stderr"` // which one the preview shows
 }
 
-// FileChange names a file that a tool call changed.
+// FileChange names a file that was changed. Merged: both sides' changes are in it.
 type FileChange struct {
 	Path string `json:"path"`
-	Kind string `json:"kind" enum:"added,changed,removed"`
+	Kind string `json:"kind" enum:"added,changed,removed,merged"`
 }
 
 // Context is something of the editor that goes with a question.

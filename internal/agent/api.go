@@ -3,6 +3,7 @@
 package agent
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -21,7 +22,13 @@ const (
 	UpdateConfigure = "configure"       // editors.ConfigureParams → editors.SessionResult
 	UpdatePause     = "pause"           // editors.SessionParams → SeqResult
 	UpdateDestroy   = "destroy"         // editors.SessionParams → SeqResult
+	UpdateSwitch    = "switch_backend"  // SwitchInput → editors.SwitchResult
+	UpdateRestore   = "restore"         // RestoreInput → editors.RestoreResult
+	UpdateForkPoint = "fork_point"      // ForkPointInput → ForkPoint
+	UpdateAdopt     = "adopt"           // AdoptInput → editors.AdoptResult; of the parent
+	UpdateOffer     = "offer"           // OfferInput → Offer; of a fork
 	SignalRename    = "rename_session"  // RenameSignal
+	SignalAdopted   = "adopted"         // AdoptedSignal, to a fork
 	QueryView       = "view"            // ViewRequest → View
 )
 
@@ -117,12 +124,27 @@ type View struct {
 	Sealed    string                  `json:"sealed,omitempty"` // blob of the newest Segment of older items
 	Approvals []editors.Approval      `json:"approvals"`
 	Queued    []editors.QueuedMessage `json:"queued"`
+
+	// For the dry run of a switch; see State.
+
+	Home     string `json:"home,omitempty"`
+	Base     string `json:"base,omitempty"`
+	ForkBase string `json:"forkBase,omitempty"`
 }
 
 // Segment is a sealed run of older items in the blob store, oldest first; Prev is the segment before it.
 type Segment struct {
 	Prev  string         `json:"prev,omitempty"`
 	Items []editors.Item `json:"items"`
+	Turns []TurnEnd      `json:"turns,omitempty"` // the turns whose last item is here
+}
+
+// TurnEnd is where a fork can begin: what there was when a turn had ended.
+type TurnEnd struct {
+	ID           int       `json:"id"`
+	Head         string    `json:"head,omitempty"`    // the conversation
+	Pending      []Pending `json:"pending,omitempty"` // what the model had not seen yet
+	CheckpointID string    `json:"checkpointId,omitempty"`
 }
 
 // Activity names.
@@ -133,6 +155,13 @@ const (
 	ActivityCheckpoint     = "TakeCheckpoint" // CheckpointInput → CheckpointOutput
 	ActivityPing           = "Ping"           // nothing → nothing: a worker of the host is there
 	ActivityDestroySandbox = "DestroySandbox" // DestroyInput
+
+	ActivityOpenCarried   = "OpenCarried"   // OpenInput → CarryOutput
+	ActivityMergeInto     = "MergeInto"     // MergeInput → CarryOutput
+	ActivityRestore       = "Restore"       // RestoreTask → RestoreOutput
+	ActivityFindForkPoint = "FindForkPoint" // FindInput → ForkPoint
+	ActivityEnsureSandbox = "EnsureSandbox" // Sandbox → EnsureOutput
+	ActivityStopSandbox   = "StopSandbox"   // Sandbox → nothing
 )
 
 // Sandbox tells an activity where the session's commands run.
@@ -142,6 +171,16 @@ type Sandbox struct {
 	HostID    string          `json:"hostId"`
 	Folder    string          `json:"folder"` // absolute path
 	Backend   editors.Backend `json:"backend"`
+	Epoch     int64           `json:"epoch,omitempty"`
+}
+
+// ID names the sandbox to its backend: a session that moved has another one, also on the same backend. The dot keeps it from
+// being the id of another session.
+func (s Sandbox) ID() string {
+	if s.Epoch == 0 {
+		return s.SessionID
+	}
+	return fmt.Sprintf("%s.%d", s.SessionID, s.Epoch)
 }
 
 // Pending is a conversation entry not yet in the conversation's blobs.

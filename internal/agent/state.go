@@ -59,6 +59,18 @@ type State struct {
 	// NoCheckpoints is why the last checkpoint could not be taken, if it could not.
 	NoCheckpoints string `json:"noCheckpoints,omitempty"`
 
+	// Home is the directory on its host that is the session's own: the folder, or that of a fork. "": the folder.
+	Home string `json:"home,omitempty"`
+	// Base is the checkpoint of Home from when the session left it for another place: the way back is a merge against it. ""
+	// while the session is at home, or was never there.
+	Base string `json:"base,omitempty"`
+	// ForkBase is, for a fork, the checkpoint up to which its parent has its changes; at first what the fork began as.
+	ForkBase string `json:"forkBase,omitempty"`
+	// Former are the sandboxes that the session has left, kept until a turn has succeeded in the present one.
+	Former []Sandbox `json:"former,omitempty"`
+	// Turns are the ends of the turns whose items are not yet sealed.
+	Turns []TurnEnd `json:"turns,omitempty"`
+
 	Paused      bool   `json:"paused,omitempty"`
 	Confinement string `json:"confinement,omitempty"` // what kept commands at the last model call
 	Seen        []Seen `json:"seen,omitempty"`
@@ -151,7 +163,7 @@ func (s *State) queued() []editors.QueuedMessage {
 }
 
 func (s *State) sandbox() Sandbox {
-	return Sandbox{SessionID: s.Session.ID, Owner: s.Owner, HostID: s.Session.HostID, Folder: s.Folder, Backend: s.Session.Backend}
+	return Sandbox{SessionID: s.Session.ID, Owner: s.Owner, HostID: s.Session.HostID, Folder: s.Folder, Backend: s.Session.Backend, Epoch: s.Session.Epoch}
 }
 
 // preview returns at most n bytes of text, cut between runes.

@@ -36,6 +36,8 @@ type Spec struct {
 	Workspace string   // absolute path of the open folder: local works in it, the others begin as a copy of it
 	Image     string   // what to make it of, in the backend's terms; default the backend's own. Only a new sandbox heeds it
 	Env       []string // additional NAME=value pairs for every command; no secrets
+	Realm     string   // where its session is known: the id of a Temporal namespace. Nobody else reaps it
+	Empty     bool     // begin with an empty workspace instead of a copy. Only a new sandbox heeds it, and local never does
 
 	// Notify is told, in one sentence each, what takes time or was mended until Open returns. May be nil.
 	Notify func(text string) `json:"-"`

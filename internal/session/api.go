@@ -2,13 +2,17 @@
 // their titles and order. It can be rebuilt from Temporal's visibility, where every session also stands.
 package session
 
-import "sandboxagent/editors"
+import (
+	"sandboxagent/editors"
+	"sandboxagent/internal/agent"
+)
 
 // Names under which the workflow and its handlers are registered; they are part of stored histories and never change.
 const (
 	WorkflowName = "SessionManagerWorkflow"
 
 	UpdateCreate  = "create_session"  // CreateInput → CreateResult
+	UpdateFork    = "fork_session"    // ForkInput → CreateResult
 	UpdateForget  = "forget_session"  // ForgetInput → nothing: drops a session that no longer exists
 	SignalChanged = "session_changed" // editors.Session: a title or state worth listing
 	SignalClosed  = "session_closed"  // string: session id
@@ -35,6 +39,17 @@ type CreateInput struct {
 	Folder    string            `json:"folder"` // absolute path
 	FolderURI string            `json:"folderUri"`
 	Params    editors.NewParams `json:"params"` // with defaults filled in
+}
+
+// ForkInput creates a session that goes on from a point of another one. Its sandbox, filled from the point's checkpoint, is
+// made first: when that fails nothing is left, and the fork does not exist.
+type ForkInput struct {
+	RequestID string             `json:"requestId"`
+	SessionID string             `json:"sessionId"` // of the fork
+	Owner     string             `json:"owner"`
+	Params    editors.ForkParams `json:"params"`
+	Point     agent.ForkPoint    `json:"point"`
+	Home      string             `json:"home"` // absolute path of the fork's own directory, which local forks work in
 }
 
 // CreateResult is the session, new or as first created under the same request id.

@@ -167,7 +167,7 @@ func (a *Activities) plans(sessionID string) tools.DirPlans {
 }
 
 func refOf(in agent.Sandbox) sandbox.Ref {
-	return sandbox.Ref{Kind: sandbox.Kind(in.Backend.Kind), ID: in.SessionID, HostID: in.HostID, Workspace: workspace(in)}
+	return sandbox.Ref{Kind: sandbox.Kind(in.Backend.Kind), ID: in.ID(), HostID: in.HostID, Epoch: in.Epoch, Workspace: workspace(in)}
 }
 
 func workspace(in agent.Sandbox) string {
@@ -199,5 +199,5 @@ func (a *Activities) open(ctx context.Context, in agent.Sandbox, notify func(str
 	if err != nil {
 		return nil, err
 	}
-	return b.Open(ctx, sandbox.Spec{ID: in.SessionID, Owner: in.Owner, Workspace: workspace(in), Image: in.Backend.Image, Notify: notify})
+	return b.Open(ctx, sandbox.Spec{ID: in.ID(), Owner: in.Owner, Workspace: workspace(in), Image: in.Backend.Image, Notify: notify})
 }

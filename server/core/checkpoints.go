@@ -66,7 +66,7 @@ func onSandbox[R, P any](ctx context.Context, c *Conn, what, sessionID, method s
 		return result, err
 	}
 	call := agent.OnSandbox[P]{Params: params, Sandbox: agent.Sandbox{
-		SessionID: s.ID, Owner: c.core.opts.Config.Owner, HostID: s.HostID, Folder: folder, Backend: s.Backend,
+		SessionID: s.ID, Owner: c.core.opts.Config.Owner, HostID: s.HostID, Folder: folder, Backend: s.Backend, Epoch: s.Epoch,
 	}}
 	err = bounded(ctx, checkpointTime, func(ctx context.Context) error { return c.core.live.await(ctx, method, call, &result) })
 	if err != nil {
