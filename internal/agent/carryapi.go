@@ -3,12 +3,20 @@
 
 package agent
 
-import "sandboxagent/editors"
+import (
+	"fmt"
+	"strings"
+
+	"go.temporal.io/sdk/temporal"
+
+	"sandboxagent/editors"
+)
 
 // SwitchInput asks a session to move.
 type SwitchInput struct {
 	editors.SwitchParams
-	By string `json:"by,omitempty"`
+	By   string            `json:"by,omitempty"`
+	Held map[string]string `json:"held,omitempty"` // as of a restore; of the workspace that the session comes to
 }
 
 // RestoreInput asks a session to go back to a checkpoint.
@@ -63,6 +71,7 @@ type AdoptInput struct {
 	Offer      Offer              `json:"offer"`
 	OnConflict editors.OnConflict `json:"onConflict,omitempty"`
 	By         string             `json:"by,omitempty"`
+	Held       map[string]string  `json:"held,omitempty"` // as of a restore; of the parent's workspace
 }
 
 // AdoptedSignal tells a fork up to which checkpoint its parent has its changes.
@@ -75,6 +84,37 @@ type Failure struct {
 	Code    editors.Code `json:"code"`
 	Message string       `json:"message"` // one sentence
 	Remedy  string       `json:"remedy,omitempty"`
+	Detail  string       `json:"detail,omitempty"` // of conflicts: the paths, one a line
+}
+
+// Refusal is what an update fails with because of the failure. Who asked gets all of it.
+func (f Failure) Refusal() error {
+	return temporal.NewNonRetryableApplicationError(f.Message, string(f.Code), nil, f)
+}
+
+// maxDetail bounds the paths in a failure.
+const maxDetail = 4 << 10
+
+// ConflictFailure tells of conflicts that keep a carry from being done; what is as in "switching to local".
+func ConflictFailure(what string, c editors.Carry) Failure {
+	var paths strings.Builder
+	told := 0
+	for _, conflict := range c.Conflicts {
+		if paths.Len()+len(conflict.Path) > maxDetail {
+			break
+		}
+		paths.WriteString(conflict.Path + "\n")
+		told++
+	}
+	if more := max(c.ConflictsAll, len(c.Conflicts)) - told; more > 0 {
+		fmt.Fprintf(&paths, "and %d more\n", more)
+	}
+	return Failure{
+		Code:    editors.CodeConflict,
+		Message: fmt.Sprintf("%s would meet %d conflicts, so nothing was changed", what, max(c.ConflictsAll, len(c.Conflicts))),
+		Remedy:  "Decide with onConflict (--on-conflict in a terminal): mine keeps the version that is there, theirs takes the one that comes. The other stays in a checkpoint.",
+		Detail:  strings.TrimSuffix(paths.String(), "\n"),
+	}
 }
 
 // OpenInput asks for a fresh sandbox that holds the tree of a checkpoint, checked and healthy. It is the session's own from

@@ -48,6 +48,7 @@ type Paths struct {
 	BlobDir       string
 	CheckpointDir string
 	SandboxDir    string // of the local backends
+	ForkDir       string // where forks that run locally have their folders: beside DataDir, as people open them
 	LogDir        string
 	HostIDFile    string
 	WorkerLock    string // held by the one worker of the installation
@@ -90,6 +91,7 @@ func ResolvePaths(env Env) (Paths, error) {
 	p.WorkerState = filepath.Join(p.StateDir, "worker.json")
 	p.BlobDir = filepath.Join(p.DataDir, "blobs")
 	p.CheckpointDir = filepath.Join(p.DataDir, "checkpoints")
+	p.ForkDir = p.DataDir + "-forks"
 	if err := p.chooseSocket(env); err != nil {
 		return Paths{}, err
 	}
