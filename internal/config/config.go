@@ -36,6 +36,7 @@ type Config struct {
 	Local        Local
 	Docker       Docker
 	Checkpoint   Checkpoint
+	Carry        Carry
 	Log          Log
 }
 
@@ -83,9 +84,23 @@ type Checkpoint struct {
 }
 
 // Excludes returns the patterns of Exclude.
-func (c Checkpoint) Excludes() []string {
+func (c Checkpoint) Excludes() []string { return patterns(c.Exclude) }
+
+// Carry says what of a workspace goes into other sandboxes. The patterns are as those of Checkpoint.Exclude.
+type Carry struct {
+	Exclude string // stays where it is, whatever the sandbox
+	Include string // leaves this machine though it is ignored by git, or looks like a secret
+}
+
+// Excludes returns the patterns of Exclude.
+func (c Carry) Excludes() []string { return patterns(c.Exclude) }
+
+// Includes returns the patterns of Include.
+func (c Carry) Includes() []string { return patterns(c.Include) }
+
+func patterns(list string) []string {
 	var out []string
-	for p := range strings.SplitSeq(c.Exclude, ",") {
+	for p := range strings.SplitSeq(list, ",") {
 		if p = strings.TrimSpace(p); p != "" {
 			out = append(out, p)
 		}
@@ -189,6 +204,10 @@ var settings = []setting{
 		func(c *Config) *int64 { return &c.Checkpoint.FileSize }),
 	numberSetting("checkpoint.quota", "SANDBOX_AGENT_CHECKPOINT_QUOTA", "a size such as \"20g\"", parseSize,
 		func(c *Config) *int64 { return &c.Checkpoint.Quota }),
+	textSetting("carry.exclude", "SANDBOX_AGENT_CARRY_EXCLUDE", "patterns parted by commas",
+		func(c *Config) *string { return &c.Carry.Exclude }, patternList),
+	textSetting("carry.include", "SANDBOX_AGENT_CARRY_INCLUDE", "patterns parted by commas",
+		func(c *Config) *string { return &c.Carry.Include }, patternList),
 	{key: "log.level", env: "SANDBOX_AGENT_LOG", expect: "one of debug, info, warn, error", set: setLevel},
 }
 
@@ -244,7 +263,7 @@ func numberSetting[T int64 | float64](key, env, expect string, parse func(string
 	}
 }
 
-// patternList allows what Checkpoint.Exclude may be.
+// patternList allows what a list of patterns may be.
 func patternList(text string) bool {
 	return len(text) <= maxPatterns && !strings.ContainsFunc(text, unicode.IsControl)
 }

@@ -212,3 +212,17 @@ func TestSizes(t *testing.T) {
 		require.Error(t, err, text)
 	}
 }
+
+func TestPatternsOfWhatIsCarried(t *testing.T) {
+	p := newInstallation(t)
+	writeFile(t, p.ConfigFile, "[carry]\nexclude = \"node_modules, *.o,\"\ninclude = \".env\"\n")
+	c, warnings, err := Load(p, envOf("SANDBOX_AGENT_CARRY_INCLUDE", "certs/*.pem , .npmrc"))
+	require.NoError(t, err)
+	require.Empty(t, warnings)
+	require.Equal(t, []string{"node_modules", "*.o"}, c.Carry.Excludes())
+	require.Equal(t, []string{"certs/*.pem", ".npmrc"}, c.Carry.Includes())
+	require.Empty(t, Default().Carry.Includes())
+
+	_, _, err = Load(p, envOf("SANDBOX_AGENT_CARRY_EXCLUDE", "a\nb"))
+	require.ErrorContains(t, err, "SANDBOX_AGENT_CARRY_EXCLUDE")
+}

@@ -91,7 +91,7 @@ func ResolvePaths(env Env) (Paths, error) {
 	p.WorkerState = filepath.Join(p.StateDir, "worker.json")
 	p.BlobDir = filepath.Join(p.DataDir, "blobs")
 	p.CheckpointDir = filepath.Join(p.DataDir, "checkpoints")
-	p.ForkDir = p.DataDir + "-forks"
+	p.ForkDir = p.DataDir + "-forks" // beside what commands are shut off from
 	if err := p.chooseSocket(env); err != nil {
 		return Paths{}, err
 	}

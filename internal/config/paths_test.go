@@ -42,6 +42,7 @@ func TestResolvePaths(t *testing.T) {
 	require.Equal(t, "/home/u/.local/state/sandbox-agent/host-id", p.HostIDFile)
 	require.Equal(t, "/home/u/.local/state/sandbox-agent/temporal", p.TemporalDir)
 	require.Equal(t, "/home/u/.local/share/sandbox-agent/blobs", p.BlobDir)
+	require.Equal(t, "/home/u/.local/share/sandbox-agent-forks", p.ForkDir, "not below what commands are shut off from")
 	require.Equal(t, "/run/user/7/sandbox-agent", p.RuntimeDir)
 	require.Equal(t, p.RuntimeDir, filepath.Dir(p.WorkerSocket))
 
