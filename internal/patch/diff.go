@@ -114,7 +114,7 @@ func diffLines(data []byte) []string {
 
 // writeHunks writes the differences of two files, joining those that share context lines.
 func writeHunks(out *strings.Builder, a, b []string) {
-	all := compareLines(a, b)
+	all := CompareLines(a, b)
 	for len(all) > 0 {
 		n := 1
 		for n < len(all) && all[n].Start-all[n-1].End <= 2*contextLines {

@@ -13,8 +13,9 @@ import (
 // pair is a line that both files have: its index in each.
 type pair struct{ a, b int }
 
-// compareLines returns the differences of a and b in order.
-func compareLines(a, b []string) []lcs.Diff {
+// CompareLines returns the differences of two files, as lines with their ends, in order. It takes time in proportion to the
+// lines: where very much differs, it calls more changed than need be.
+func CompareLines(a, b []string) []lcs.Diff {
 	var all []lcs.Diff
 	var at pair
 	for _, fixed := range append(uniquePairs(a, b), pair{len(a), len(b)}) {
