@@ -43,7 +43,7 @@ func inContainers(t *testing.T, script modeltest.Script) *install {
 		refs, err := b.List(ctx, "")
 		require.NoError(t, err)
 		for _, ref := range refs {
-			require.NoError(t, b.Destroy(ctx, ref))
+			require.NoError(t, b.Destroy(ctx, ref.Ref))
 		}
 	})
 	return i

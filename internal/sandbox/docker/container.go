@@ -95,9 +95,9 @@ func (x *box) fill(ctx context.Context, e *engine, c container.InspectResponse, 
 	if begun && !ready {
 		return x.b.discard(ctx, e, x.id)
 	}
-	copies := !ready
-	if copies {
-		if copies, err = e.emptyWorkspace(ctx, c.ID); err != nil {
+	begins := !ready
+	if begins {
+		if begins, err = e.emptyWorkspace(ctx, c.ID); err != nil {
 			return err
 		}
 	}
@@ -108,7 +108,7 @@ func (x *box) fill(ctx context.Context, e *engine, c container.InspectResponse, 
 	p := &packer{who: hostIdentity()}
 	err = e.put(ctx, c.ID, func(tw *tar.Writer) error {
 		p.tw = tw
-		return x.layOut(ctx, p, passwd, home, copies)
+		return x.layOut(ctx, p, passwd, home, begins, r.Empty)
 	})
 	if err != nil {
 		return err
@@ -121,11 +121,12 @@ func (x *box) fill(ctx context.Context, e *engine, c container.InspectResponse, 
 	return x.b.writeRecord(*r)
 }
 
-// layOut writes what fill puts into the container, the marks first and last.
-func (x *box) layOut(ctx context.Context, p *packer, passwd []byte, home string, copies bool) error {
+// layOut writes what fill puts into the container, the marks first and last. A new workspace begins as a copy of the folder,
+// or empty.
+func (x *box) layOut(ctx context.Context, p *packer, passwd []byte, home string, begins, empty bool) error {
 	p.dir(ownDir, identity{}, 0o755)
 	p.dir(stateDir, p.who, 0o700)
-	if copies {
+	if begins {
 		p.file(markBegun, 0o644, nil)
 	}
 	if err := x.program.lay(p); err != nil {
@@ -135,8 +136,10 @@ func (x *box) layOut(ctx context.Context, p *packer, passwd []byte, home string,
 		p.file("/etc/passwd", 0o644, passwd)
 		p.dir(home, p.who, 0o755)
 	}
-	if copies {
+	if begins {
 		p.dir(root, p.who, 0o755)
+	}
+	if begins && !empty {
 		if err := p.folder(ctx, x.folder); err != nil {
 			return err
 		}

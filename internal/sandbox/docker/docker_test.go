@@ -81,7 +81,7 @@ func removeAll(t testing.TB, b *Backend) {
 	refs, err := b.List(ctx, "")
 	require.NoError(t, err)
 	for _, ref := range refs {
-		require.NoError(t, b.Destroy(ctx, ref))
+		require.NoError(t, b.Destroy(ctx, ref.Ref))
 	}
 	refs, err = b.List(ctx, "")
 	require.NoError(t, err)
@@ -207,7 +207,7 @@ func TestOpenIsRepeatable(t *testing.T) {
 	var wg sync.WaitGroup
 	for _, backend := range []*Backend{b, other, b, other} {
 		wg.Go(func() {
-			if _, err := backend.Open(t.Context(), sandbox.Spec{ID: "s", Owner: "o"}); err != nil {
+			if _, err := backend.Open(t.Context(), sandbox.Spec{ID: "s", Owner: "o", Realm: "r"}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -216,7 +216,13 @@ func TestOpenIsRepeatable(t *testing.T) {
 	require.Len(t, b.containers(t, ""), 1)
 	refs, err := b.List(t.Context(), "o")
 	require.NoError(t, err)
-	require.Equal(t, []sandbox.Ref{{Kind: sandbox.KindDocker, ID: "s", HostID: b.opts.HostID, Epoch: 1, Workspace: root}}, refs)
+	require.Len(t, refs, 1)
+	require.WithinDuration(t, time.Now(), refs[0].Made, patience)
+	refs[0].Made = time.Time{}
+	require.Equal(t, []sandbox.Found{{
+		Ref:   sandbox.Ref{Kind: sandbox.KindDocker, ID: "s", HostID: b.opts.HostID, Epoch: 1, Workspace: root},
+		Owner: "o", Realm: "r",
+	}}, refs)
 	refs, err = b.List(t.Context(), "somebody else")
 	require.NoError(t, err)
 	require.Empty(t, refs)
@@ -308,6 +314,63 @@ func TestLostFilesAreNotTakenForAnEmptyWorkspace(t *testing.T) {
 	require.Equal(t, sandbox.ClassCorrupt, sandbox.ClassOf(err), "%v", err)
 	require.NoError(t, b.Destroy(t.Context(), s.Ref()))
 	require.Empty(t, succeed(t, open(t, b, sandbox.Spec{}), "ls"), "a destroyed id begins anew")
+}
+
+// A sandbox that is to begin empty does so, whether or not there is a folder, and whoever opens it again.
+func TestBeginsEmpty(t *testing.T) {
+	b := newBackend(t)
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o644))
+	require.Empty(t, succeed(t, open(t, b, sandbox.Spec{ID: "s.1", Workspace: dir, Empty: true}), "ls -A"))
+	s := open(t, again(t, b), sandbox.Spec{ID: "s.1", Workspace: dir})
+	require.Empty(t, succeed(t, s, "ls -A"))
+	succeed(t, s, "echo mine > file")
+	require.Equal(t, "mine", succeed(t, open(t, b, sandbox.Spec{ID: "s.1", Workspace: dir, Empty: true}), "cat file"))
+	none := filepath.Join(dir, "none")
+	require.Empty(t, succeed(t, open(t, b, sandbox.Spec{ID: "s.2", Workspace: none, Empty: true}), "ls -A"))
+	_, err := b.Open(t.Context(), sandbox.Spec{ID: "s.3", Workspace: none})
+	require.Equal(t, sandbox.ClassNotFound, sandbox.ClassOf(err))
+}
+
+// A half-made empty sandbox is finished by the next who opens it.
+func TestHalfMadeEmptySandbox(t *testing.T) {
+	b := newBackend(t)
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o644))
+	spec := sandbox.Spec{ID: "s", Workspace: dir, Empty: true}
+	r, err := b.begin(t.Context(), spec)
+	require.NoError(t, err)
+	e, err := b.engine()
+	require.NoError(t, err)
+	x, err := b.box(t.Context(), r)
+	require.NoError(t, err)
+	require.NoError(t, x.create(t.Context(), e, &r)) // and the worker dies
+	require.Empty(t, succeed(t, open(t, again(t, b), sandbox.Spec{ID: "s", Workspace: dir}), "ls -A"))
+}
+
+func TestLost(t *testing.T) {
+	b := newBackend(t)
+	s := open(t, b, sandbox.Spec{})
+	lost := func(b *Backend) bool {
+		t.Helper()
+		lost, err := b.Lost(t.Context(), s.Ref())
+		require.NoError(t, err)
+		return lost
+	}
+	require.False(t, lost(b))
+	e, err := b.engine()
+	require.NoError(t, err)
+	require.NoError(t, e.ContainerRemove(t.Context(), b.names("s").container, removal))
+	require.False(t, lost(b), "a container can be made again")
+	require.NoError(t, b.discard(t.Context(), e, "s"))
+	require.True(t, lost(b))
+	require.NoError(t, b.Destroy(t.Context(), s.Ref()))
+	require.True(t, lost(b), "nothing was ever made")
+
+	away := backendWith(t, map[string]string{"DOCKER_HOST": unixScheme + filepath.Join(t.TempDir(), "none.sock")})
+	_, err = away.Lost(t.Context(), s.Ref())
+	require.Equal(t, sandbox.ClassUnavailable, sandbox.ClassOf(err))
+	require.ErrorContains(t, err, "start Docker")
 }
 
 // The next worker finds a running command at its output, and a destroyed sandbox nowhere.

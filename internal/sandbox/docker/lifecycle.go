@@ -6,11 +6,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"maps"
 	"os"
-	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/docker/docker/api/types/container"
@@ -29,8 +25,8 @@ const (
 // removal takes a container with its volumes without a name; those with one stay.
 var removal = container.RemoveOptions{Force: true, RemoveVolumes: true}
 
-// Stop pauses a sandbox: its processes end, and it takes no memory and no processor time until it is opened or used again.
-// Its files stay, in the workspace and elsewhere. Stopping what is stopped or was never made is no error.
+// Stop implements sandbox.Stopper: the sandbox takes no memory and no processor time until it is opened or used again. Its
+// files stay, in the workspace and elsewhere.
 func (b *Backend) Stop(ctx context.Context, ref sandbox.Ref) error {
 	r, err := b.loadRecord(ref.ID)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -71,41 +67,6 @@ func (b *Backend) part(ctx context.Context, id string) {
 	if err := x.client.Shutdown(ctx); err != nil {
 		b.opts.Logger.Debug("shut helper down", "sandbox", id, "error", err)
 	}
-}
-
-// List returns the sandboxes that this host has made in the engine for the owner, or, with an empty owner, for anybody:
-// whatever is left of one counts.
-func (b *Backend) List(ctx context.Context, owner string) ([]sandbox.Ref, error) {
-	const op = "list sandboxes"
-	e, err := b.engine()
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, engineTime)
-	defer cancel()
-	containers, err := e.ContainerList(ctx, container.ListOptions{All: true, Filters: b.ours("")})
-	if err != nil {
-		return nil, e.failed(op, err)
-	}
-	volumes, err := e.VolumeList(ctx, volume.ListOptions{Filters: b.ours("")})
-	if err != nil {
-		return nil, e.failed(op, err)
-	}
-	found := map[string]sandbox.Ref{}
-	add := func(labels map[string]string) {
-		id := labels[LabelSession]
-		if id != "" && (owner == "" || labels[LabelOwner] == owner) && found[id].ID == "" {
-			epoch, _ := strconv.ParseInt(labels[LabelEpoch], 10, 64)
-			found[id] = sandbox.Ref{Kind: sandbox.KindDocker, ID: id, HostID: b.opts.HostID, Epoch: epoch, Workspace: root}
-		}
-	}
-	for _, c := range containers {
-		add(c.Labels)
-	}
-	for _, v := range volumes.Volumes {
-		add(v.Labels)
-	}
-	return slices.SortedFunc(maps.Values(found), func(a, b sandbox.Ref) int { return strings.Compare(a.ID, b.ID) }), nil
 }
 
 // Destroy implements sandbox.Backend. It removes the container, the volumes and what this host knows of them.

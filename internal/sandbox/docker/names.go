@@ -16,7 +16,8 @@ import (
 // The labels of everything the backend makes.
 const (
 	LabelOwner   = "sandboxagent.owner"
-	LabelSession = "sandboxagent.session"
+	LabelSession = "sandboxagent.session" // the sandbox's id
+	LabelRealm   = "sandboxagent.realm"   // where its session is known; see sandbox.Spec
 	LabelHost    = "sandboxagent.host"
 	LabelEpoch   = "sandboxagent.epoch" // counts the containers of a session from 1
 )
@@ -49,7 +50,8 @@ func (b *Backend) stateDir(id string) string { return filepath.Join(b.opts.State
 
 func (b *Backend) labels(r record) map[string]string {
 	return map[string]string{
-		LabelOwner: r.Owner, LabelSession: r.ID, LabelHost: b.opts.HostID, LabelEpoch: strconv.FormatInt(r.Epoch, 10),
+		LabelOwner: r.Owner, LabelSession: r.ID, LabelHost: b.opts.HostID, LabelRealm: r.Realm,
+		LabelEpoch: strconv.FormatInt(r.Epoch, 10),
 	}
 }
 

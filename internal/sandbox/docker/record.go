@@ -23,7 +23,9 @@ type record struct {
 	ID        string `json:"id"`
 	Born      string `json:"born"` // random
 	Owner     string `json:"owner,omitempty"`
+	Realm     string `json:"realm,omitempty"`
 	Workspace string `json:"workspace,omitempty"` // the folder of this host that it began as a copy of
+	Empty     bool   `json:"empty,omitempty"`     // it begins empty instead
 	Image     string `json:"image"`
 	Home      string `json:"home,omitempty"` // in the container, of the user that commands run as
 	Epoch     int64  `json:"epoch,omitempty"`
@@ -45,12 +47,14 @@ func (b *Backend) begin(ctx context.Context, spec sandbox.Spec) (record, error) 
 	r, err := b.loadRecord(spec.ID)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		r = record{ID: spec.ID, Born: rand.Text(), Owner: spec.Owner, Workspace: folder, Image: spec.Image}
+		r = record{ID: spec.ID, Born: rand.Text(), Owner: spec.Owner, Realm: spec.Realm, Workspace: folder, Empty: spec.Empty, Image: spec.Image}
 		if r.Image == "" {
 			r.Image = b.opts.Image
 		}
-		if err := b.checkFolder(folder); err != nil {
-			return r, err
+		if !r.Empty {
+			if err := b.checkFolder(folder); err != nil {
+				return r, err
+			}
 		}
 		return r, b.writeRecord(r)
 	case err != nil:

@@ -127,7 +127,7 @@ func (b *Backend) Open(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox,
 	if err != nil {
 		return nil, err
 	}
-	want := recorded{ID: spec.ID, Owner: spec.Owner, Workspace: filepath.Clean(spec.Workspace), Confinement: confinement{report.Level, report.Method}}
+	want := recorded{ID: spec.ID, Owner: spec.Owner, Realm: spec.Realm, Workspace: filepath.Clean(spec.Workspace), Confinement: confinement{report.Level, report.Method}}
 	want.Guards = b.guards(want)
 	state := b.stateDir(spec.ID)
 	for try := 1; ; try++ {
@@ -247,6 +247,7 @@ func (b *Backend) shutdown(ctx context.Context, c *client.Client) {
 type recorded struct {
 	ID        string `json:"id"`
 	Owner     string `json:"owner,omitempty"`
+	Realm     string `json:"realm,omitempty"`
 	Workspace string `json:"workspace"`
 
 	Confinement confinement `json:"confinement,omitzero"`

@@ -21,6 +21,7 @@ var lifecycleCases = []testCase{
 	{name: "destroy is final", run: destroysForGood},
 	{name: "destroy races with open", run: destroysWhileOpening},
 	{name: "two sandboxes know nothing of each other", run: keepsSandboxesApart},
+	{name: "what was made is listed", run: listsWhatItMade},
 	{name: "environment of the sandbox", run: passesTheEnvironment},
 	{name: "health", run: isHealthy},
 	{name: "after the end of a context", run: outlivesContexts},
@@ -211,4 +212,37 @@ func outlivesContexts(e *env) {
 	require.Zero(e, e.await(id).ExitCode, "a command does not end with the context it was started with")
 	e.class(sandbox.ClassCanceled, e.box.Start(ctx, e.id(), sh("true")))
 	e.class(sandbox.ClassCanceled, e.box.Apply(ctx, e.id(), []sandbox.Edit{{Path: "f", Content: []byte("x")}}))
+}
+
+func listsWhatItMade(e *env) {
+	backend, ok := e.Backend.(sandbox.Lister)
+	if !ok {
+		e.Skip("this backend cannot tell what it has made")
+	}
+	spec := e.Spec
+	spec.ID, spec.Owner, spec.Realm = e.Spec.ID+".listed", "somebody", "a realm"
+	listed := func(owner string) (mine []sandbox.Found) {
+		e.Helper()
+		all, err := backend.List(e.Context(), owner)
+		require.NoError(e, err)
+		for _, f := range all {
+			if f.ID == spec.ID {
+				mine = append(mine, f)
+			}
+		}
+		return mine
+	}
+	box, err := e.Backend.Open(e.Context(), spec)
+	require.NoError(e, err)
+	require.NoError(e, box.Close())
+	found := listed("")
+	require.Len(e, found, 1)
+	require.Equal(e, "somebody", found[0].Owner)
+	require.Equal(e, "a realm", found[0].Realm)
+	require.Equal(e, e.Backend.Kind(), found[0].Kind)
+	require.False(e, found[0].Made.IsZero())
+	require.Len(e, listed("somebody"), 1)
+	require.Empty(e, listed("nobody"))
+	require.NoError(e, e.Backend.Destroy(e.Context(), found[0].Ref))
+	require.Empty(e, listed(""))
 }
