@@ -69,6 +69,7 @@ const (
 	ErrTypeLimit     = "limit"
 	ErrTypeDraining  = "draining" // the run is about to continue as new; try again at once
 	ErrTypeDestroyed = "destroyed"
+	// The others are the editors.Code of a Failure.
 
 	// ErrTypeWorkerStopped is what an activity fails with when its worker shuts down: it may be run again under the same ids.
 	ErrTypeWorkerStopped = "workerStopped"
@@ -144,7 +145,9 @@ type TurnEnd struct {
 	ID           int       `json:"id"`
 	Head         string    `json:"head,omitempty"`    // the conversation
 	Pending      []Pending `json:"pending,omitempty"` // what the model had not seen yet
+	Cut          bool      `json:"cut,omitempty"`     // Pending was too long to keep: nothing can be forked from here
 	CheckpointID string    `json:"checkpointId,omitempty"`
+	NextItem     int       `json:"nextItem,omitempty"` // the items of the turns up to this one have lower numbers
 }
 
 // Activity names.
@@ -191,6 +194,7 @@ type Pending struct {
 	ContextRef string            `json:"contextRef,omitempty"` // blob of []editors.Context
 	Context    []editors.Context `json:"context,omitempty"`
 	CallID     string            `json:"callId,omitempty"`
+	Note       bool              `json:"note,omitempty"` // nobody asked it: it tells the model what changed around it
 }
 
 // ModelStepInput is one model call. Head is the conversation so far, Pending what is to be added before the call.
@@ -283,17 +287,29 @@ type CheckpointInput struct {
 	ItemID  string `json:"itemId,omitempty"`
 	Summary string `json:"summary"`
 	Effect  string `json:"effect"`
+	// Reason is what it is kept for: "" the agent's work, else switch, fork or offer. Only the agent's work is what the agent
+	// has seen.
+	Reason string `json:"reason,omitempty"`
 }
 
 // CheckpointOutput is the checkpoint, none where the worker keeps none, or why there is none.
 type CheckpointOutput struct {
 	Checkpoint *editors.Checkpoint `json:"checkpoint,omitempty"`
+	Files      int                 `json:"files,omitempty"`
+	Bytes      int64               `json:"bytes,omitempty"`   // of all files
+	Missing    []editors.Skipped   `json:"missing,omitempty"` // what it lacks because it could not be read, the first ones
+	MissingAll int                 `json:"missingAll,omitempty"`
+	Code       editors.Code        `json:"code,omitempty"` // of Failure
 	Failure    string              `json:"failure,omitempty"`
 }
 
-// DestroyInput asks to remove a session's sandbox.
+// DestroyInput asks to remove a sandbox. Repeating it is harmless. The user's folder always stays.
 type DestroyInput struct {
 	Sandbox
+	// Former: the session goes on in another sandbox, so its checkpoints, plans and own directory stay.
+	Former bool `json:"former,omitempty"`
+	// Home is the own directory of a fork that ends, which goes with it if it is below the place of forks.
+	Home string `json:"home,omitempty"`
 }
 
 // HeartbeatTail is the heartbeat detail of a running model or tool call: the end of what it has produced so far. An editor

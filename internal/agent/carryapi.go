@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"sandboxagent/editors"
+	"sandboxagent/internal/policy"
 )
 
 // SwitchInput asks a session to move.
@@ -41,10 +42,14 @@ type ForkPoint struct {
 	Turns    []TurnEnd       `json:"turns,omitempty"` // of Items
 	Sealed   string          `json:"sealed,omitempty"`
 	NextItem int             `json:"nextItem"`
+	Seq      int64           `json:"seq"`             // the fork's events go on from here, so that all its items are in order
+	Rules    []policy.Rule   `json:"rules,omitempty"` // for a fork on the same kind of backend
 	GitBase  string          `json:"gitBase,omitempty"` // the user's own tree that the source's workspace began as, when it is not at home
 }
 
-// FindInput asks for the fork point of a turn whose end is in the segments behind Point.Sealed; Point has everything else.
+// FindInput asks for the fork point of a turn whose end is in the segments behind Point.Sealed; Point has everything else. The
+// items of the answer are those of the segment that belong to the turn or are older, then Point.Items: those few of the same
+// turns that are not sealed.
 type FindInput struct {
 	Point  ForkPoint `json:"point"`
 	TurnID int       `json:"turnId"`

@@ -107,7 +107,7 @@ func (s *session) shutdown(ctx workflow.Context) error {
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumAttempts: 5},
 	})
 	reason := "Destroyed."
-	if err := workflow.ExecuteActivity(opts, ActivityDestroySandbox, DestroyInput{s.sandbox()}).Get(opts, nil); err != nil {
+	if err := workflow.ExecuteActivity(opts, ActivityDestroySandbox, DestroyInput{Sandbox: s.sandbox()}).Get(opts, nil); err != nil {
 		reason = "Destroyed, but its sandbox could not be removed: " + cause(err)
 	}
 	s.setState(ctx, editors.StatusDestroyed, reason)
