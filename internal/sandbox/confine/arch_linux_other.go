@@ -7,3 +7,5 @@ package confine
 const auditArch = 0
 
 var forbiddenHere []uint32
+
+var modeCallsHere []modeCall

@@ -46,7 +46,7 @@ func TestReadable(t *testing.T) {
 // TestFilterJumps walks every path of the filter that its jumps allow: all must end in a return within it.
 func TestFilterJumps(t *testing.T) {
 	for _, j := range []Jail{{Method: Namespaces}, {Method: Landlock}, {Method: Landlock, Network: true}} {
-		f := j.newFilter(unix.AUDIT_ARCH_X86_64, forbiddenHere)
+		f := j.newFilter(unix.AUDIT_ARCH_X86_64)
 		require.Less(t, len(f), 4096)
 		for i, in := range f {
 			switch in.Code & 7 {
@@ -80,4 +80,60 @@ func TestCgroup(t *testing.T) {
 func TestExplainKeepsReasonAndRemedyApart(t *testing.T) {
 	require.NotContains(t, explain(Bubblewrap, unix.EPERM), ": ")
 	require.NotContains(t, explain(Landlock, os.ErrNotExist), ": ")
+}
+
+// TestEveryModeIsLookedAt holds the list against what the kernel has: of each call, the bits are refused and others are not.
+func TestEveryModeIsLookedAt(t *testing.T) {
+	f := Jail{Method: Namespaces}.newFilter(auditArch)
+	for _, c := range append(modeCalls, modeCallsHere...) {
+		args := [6]uint32{}
+		set := func(offset, value uint32) {
+			if offset != 0 {
+				args[(offset-dataArg0)/8] = value
+			}
+		}
+		set(c.flags, unix.O_CREAT|unix.O_WRONLY)
+		set(c.mode, 0o4755)
+		require.EqualValues(t, retErrno|uint32(unix.EPERM), f.verdict(t, c.call, args))
+		set(c.mode, 0o1755)
+		require.EqualValues(t, retAllow, f.verdict(t, c.call, args))
+		if c.flags != 0 {
+			set(c.mode, 0o4755)
+			set(c.flags, unix.O_RDONLY|unix.O_DIRECTORY)
+			require.EqualValues(t, retAllow, f.verdict(t, c.call, args), "the mode does not count where nothing is made")
+			set(c.flags, unix.O_TMPFILE|unix.O_WRONLY)
+			require.EqualValues(t, retErrno|uint32(unix.EPERM), f.verdict(t, c.call, args))
+		}
+	}
+	require.EqualValues(t, retErrno|uint32(unix.ENOSYS), f.verdict(t, unix.SYS_OPENAT2, [6]uint32{}))
+	require.EqualValues(t, retAllow, f.verdict(t, unix.SYS_FCHMOD, [6]uint32{0, 0o2775}), "a directory that a group shares")
+}
+
+// verdict runs the filter as the kernel would.
+func (f filter) verdict(t *testing.T, call uint32, args [6]uint32) uint32 {
+	t.Helper()
+	data := map[uint32]uint32{dataCall: call, dataArch: auditArch}
+	for i, a := range args {
+		data[dataArg0+8*uint32(i)] = a
+	}
+	var acc uint32
+	for at := 0; ; at++ {
+		in := f[at]
+		jump := map[uint16]bool{bpfEqual: acc == in.K, bpfAtMost: acc >= in.K, bpfAnySet: acc&in.K != 0}
+		switch in.Code {
+		case bpfLoad:
+			acc = data[in.K]
+		case bpfAnd:
+			acc &= in.K
+		case bpfReturn:
+			return in.K
+		default:
+			taken, known := jump[in.Code]
+			require.True(t, known, in.Code)
+			at += int(in.Jf)
+			if taken {
+				at += int(in.Jt) - int(in.Jf)
+			}
+		}
+	}
 }

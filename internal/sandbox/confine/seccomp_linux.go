@@ -22,6 +22,8 @@ const (
 	dataArch = 4
 	dataArg0 = 16
 	dataArg1 = 24
+	dataArg2 = 32
+	dataArg3 = 40
 
 	retAllow = 0x7fff0000
 	retErrno = 0x00050000
@@ -34,7 +36,8 @@ const (
 // absent are refused as if the kernel did not have them, since programs then do without.
 var absent = []uint32{
 	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER, // its operations pass no filter
-	unix.SYS_CLONE3, // its flags cannot be looked at; libraries fall back to clone
+	unix.SYS_CLONE3,  // its flags cannot be looked at; libraries fall back to clone
+	unix.SYS_OPENAT2, // nor can its mode; programs fall back to openat
 }
 
 // forbidden are refused: other file trees, namespaces, keys that all sessions of a user share, the kernel itself.
@@ -77,7 +80,7 @@ func (f *filter) when(call uint32, then func(*filter)) {
 }
 
 // newFilter builds the filter of the jail for this processor.
-func (j Jail) newFilter(arch uint32, extra []uint32) filter {
+func (j Jail) newFilter(arch uint32) filter {
 	var f filter
 	f.load(dataArch)
 	f.add(bpfEqual, arch, 1, 0)
@@ -87,9 +90,14 @@ func (j Jail) newFilter(arch uint32, extra []uint32) filter {
 		f.add(bpfAtMost, 0x40000000, 0, 1) // the x32 numbers
 		f.fail(unix.ENOSYS)
 	}
+	for _, calls := range [][]modeCall{modeCalls, modeCallsHere} { // first, as programs open files all the time
+		for _, c := range calls {
+			f.when(c.call, c.refuse)
+		}
+	}
 	f.failAll(absent, unix.ENOSYS)
 	f.failAll(forbidden, unix.EPERM)
-	f.failAll(extra, unix.EPERM)
+	f.failAll(forbiddenHere, unix.EPERM)
 	for _, call := range []uint32{unix.SYS_CLONE, unix.SYS_UNSHARE} {
 		f.when(call, noNamespaces)
 	}
@@ -139,7 +147,7 @@ func (j Jail) seccomp() error {
 	if auditArch == 0 {
 		return fmt.Errorf("filter system calls: this processor is not supported")
 	}
-	f := j.newFilter(auditArch, forbiddenHere)
+	f := j.newFilter(auditArch)
 	program := unix.SockFprog{Len: uint16(len(f)), Filter: &f[0]}
 	if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&program))); errno != 0 {
 		return fmt.Errorf("filter system calls: %w", errno)

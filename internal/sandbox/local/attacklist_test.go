@@ -3,6 +3,7 @@
 package local
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -81,6 +82,47 @@ func helperLeaves(v *victim) bool {
 		}
 	}
 	return true
+}
+
+// makeWith makes files of a mode in every way there is.
+func makeWith(mode string) string {
+	return `python3 - <<'END'
+import os
+def f(g):
+  try: g()
+  except OSError: pass
+os.umask(0)
+f(lambda: os.open("opened", os.O_CREAT | os.O_WRONLY, ` + mode + `))
+f(lambda: os.link("/proc/self/fd/%d" % os.open(".", os.O_TMPFILE | os.O_WRONLY, ` + mode + `), "unnamed", follow_symlinks=True))
+f(lambda: os.mknod("node", 0o100000 | ` + mode + `))
+END
+`
+}
+
+// chmodSetuid gives a file the setuid bit in every way there is.
+const chmodSetuid = `: > old; python3 - <<'END'
+import ctypes, os, struct
+libc = ctypes.CDLL(None)
+for chmod in lambda: os.chmod("old", 0o4755), lambda: os.fchmod(os.open("old", os.O_RDONLY), 0o4755):
+  try: chmod()
+  except OSError: pass
+libc.syscall(452, -100, b"old", 0o4755, 0) # fchmodat2
+libc.syscall(437, -100, b"newer", struct.pack("QQQ", os.O_CREAT | os.O_WRONLY, 0o4755, 0), 24) # openat2
+END
+install -m 4755 old installed`
+
+// left reports whether a file in the workspace has the bit.
+func (v *victim) left(bit fs.FileMode) (found bool) {
+	v.t.Helper()
+	require.NoError(v.t, filepath.WalkDir(v.ws, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		found = found || err == nil && info.Mode().IsRegular() && info.Mode()&bit != 0
+		return err
+	}))
+	return found
 }
 
 var basicOnly = []confine.Method{confine.Landlock}
@@ -180,6 +222,9 @@ if libc.syscall(425, 1, ctypes.create_string_buffer(256)) < 0: sys.exit()`)},
 	{name: "`bpf`", script: python(`if libc.syscall({"x86_64": 321, "aarch64": 280}[os.uname().machine], 0, ctypes.create_string_buffer(128), 128) >= 0 or ctypes.get_errno() != 1: print("leak")
 sys.exit()`)},
 	{name: "gain rights by a setuid program", script: `grep -q 'NoNewPrivs:.1' /proc/self/status || echo leak; grep -q 'CapEff:.0000000000000000' /proc/self/status || echo leak`},
+	{name: "leave a program with the setuid bit", script: makeWith("0o4755") + chmodSetuid, hit: func(v *victim) bool { return v.left(fs.ModeSetuid) }},
+	{name: "make a file with the setgid bit", script: `cd "$(mktemp -d made-XXXX)"; ` + makeWith("0o2755"), hit: func(v *victim) bool { return v.left(fs.ModeSetgid) }},
+	{name: "give a file the setgid bit by `chmod`", script: `echo x > group; chmod 2755 group`, open: ways, hit: func(v *victim) bool { return v.left(fs.ModeSetgid) }},
 	{name: "read a disk", script: `for d in /dev/sd* /dev/vd* /dev/nvme* /dev/dm-*; do head -c 1 $d 2>/dev/null | grep -q . && echo leak; done; mknod dev b 254 0 && head -c 1 dev && echo leak`, beyond: true},
 	{name: "settings of the kernel (`/proc/sys`)", script: python(`os.open("/proc/sys/kernel/core_pattern", os.O_WRONLY)`), beyond: true},
 }
