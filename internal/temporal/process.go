@@ -3,15 +3,16 @@
 package temporal
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -24,8 +25,11 @@ const (
 	binaryName   = "sandbox-temporal"
 	exitLocked   = 75 // statuses of sandbox-temporal
 	exitRefused  = 78
-	logLimit     = 1 << 20 // bytes; a longer log is begun anew at a start
-	logTailLimit = 2 << 10 // bytes of the log in an error
+	logLimit     = 1 << 20  // bytes; a longer log is begun anew at a start
+	logTailLimit = 64 << 10 // bytes of the log that are looked at for an error,
+	logTailLines = 3        // of which so many lines are told,
+	logLineHead  = 100      // each by so many bytes of its beginning
+	logLineTail  = 400      // and of its end, where causes stand
 )
 
 // ErrNoBinary means that sandbox-temporal was not found.
@@ -90,7 +94,7 @@ func launch(binary, stateDir string, ui bool) (*process, error) {
 	}
 	p := &process{cmd: exec.Command(binary, args...), stateDir: stateDir, logFrom: from, exited: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr, p.cmd.Dir = log, log, stateDir
-	p.cmd.Env = serverEnvironment(os.Environ())
+	p.cmd.Env = serverEnvironment(os.Environ(), stateDir)
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
 		return nil, fmt.Errorf("starting the embedded Temporal server: %w", err)
@@ -105,12 +109,21 @@ func launch(binary, stateDir string, ui bool) (*process, error) {
 	return p, nil
 }
 
-func serverEnvironment(all []string) []string {
+// serverEnvironment keeps what the server may see. It must know a name and a home of its user, which it looks up; a user id
+// that the system has no name for, as in a container, has its number for one.
+func serverEnvironment(all []string, stateDir string) []string {
 	keep := []string{"PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "TZ", "GOMAXPROCS", "GOMEMLIMIT", "GOGC"}
-	return slices.DeleteFunc(slices.Clone(all), func(kv string) bool {
-		name, _, _ := strings.Cut(kv, "=")
-		return !slices.Contains(keep, name)
-	})
+	kept := map[string]string{"USER": strconv.Itoa(os.Getuid()), "HOME": stateDir}
+	for _, kv := range all {
+		if name, value, _ := strings.Cut(kv, "="); slices.Contains(keep, name) && value != "" {
+			kept[name] = value
+		}
+	}
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(kept)) {
+		out = append(out, name+"="+kept[name])
+	}
+	return out
 }
 
 func openLog(stateDir string) (*os.File, int64, error) {
@@ -191,7 +204,7 @@ func (p *process) failure(what string) error {
 	return fmt.Errorf("the embedded Temporal server %s (%s): %s", what, status, tail)
 }
 
-// logTail returns the last whole lines this process wrote, at most logTailLimit bytes.
+// logTail returns the last lines this process wrote, long ones without their middle.
 func (p *process) logTail() string {
 	f, err := os.Open(filepath.Join(p.stateDir, "temporal.log"))
 	if err != nil {
@@ -202,13 +215,16 @@ func (p *process) logTail() string {
 	if err != nil {
 		return ""
 	}
-	from := max(p.logFrom, info.Size()-logTailLimit)
-	b, err := io.ReadAll(io.NewSectionReader(f, from, logTailLimit))
+	b, err := io.ReadAll(io.NewSectionReader(f, max(p.logFrom, info.Size()-logTailLimit), logTailLimit))
 	if err != nil {
 		return ""
 	}
-	if _, rest, found := bytes.Cut(b, []byte("\n")); from > p.logFrom && found {
-		b = rest
+	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+	lines = lines[max(0, len(lines)-logTailLines):]
+	for i, line := range lines {
+		if len(line) > logLineHead+logLineTail {
+			lines[i] = strings.ToValidUTF8(line[:logLineHead], "") + " … " + strings.ToValidUTF8(line[len(line)-logLineTail:], "")
+		}
 	}
-	return string(bytes.TrimSpace(b))
+	return strings.Join(lines, "\n")
 }

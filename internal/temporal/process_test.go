@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -40,7 +41,12 @@ func TestFindBinary(t *testing.T) {
 }
 
 func TestServerGetsNoSecrets(t *testing.T) {
-	require.Equal(t, []string{"PATH=/bin", "TZ=UTC"}, serverEnvironment([]string{"OPENAI_API_KEY=x", "PATH=/bin", "TEMPORAL_API_KEY=y", "TZ=UTC"}))
+	given := []string{"OPENAI_API_KEY=x", "PATH=/bin", "TEMPORAL_API_KEY=y", "TZ=UTC", "USER=me", "HOME=/home/me"}
+	require.Equal(t, []string{"HOME=/home/me", "PATH=/bin", "TZ=UTC", "USER=me"}, serverEnvironment(given, "/state"))
+}
+
+func TestServerOfAUserWithoutAName(t *testing.T) {
+	require.Equal(t, []string{"HOME=/state", "USER=" + strconv.Itoa(os.Getuid())}, serverEnvironment([]string{"USER="}, "/state"))
 }
 
 func TestFailedStartSaysWhy(t *testing.T) {
@@ -60,6 +66,12 @@ func TestFailedStartSaysWhy(t *testing.T) {
 	_, err = StartEmbedded(t.Context(), EmbeddedOptions{Binary: script(t, "echo too new >&2; exit 78"), StateDir: dir})
 	require.ErrorIs(t, err, ErrEmbeddedRefused)
 	require.ErrorContains(t, err, "too new")
+
+	long := script(t, `echo first >&2; printf 'begun %03000d the cause\n' 0 >&2; exit 1`)
+	_, err = StartEmbedded(t.Context(), EmbeddedOptions{Binary: long, StateDir: dir})
+	require.ErrorContains(t, err, "first\nbegun 000", "what stands before a long line is told")
+	require.ErrorContains(t, err, "0 the cause", "and so is its end")
+	require.Less(t, len(err.Error()), 1000)
 }
 
 func TestStartEndsWithItsContext(t *testing.T) {
