@@ -75,4 +75,5 @@ type RestoreResult struct {
 	Reasons   map[string]string `json:"reasons,omitempty"`
 	Undo      string            `json:"undo"`
 	Truncated bool              `json:"truncated,omitempty"` // there are more paths than are listed
+	Seq       int64             `json:"seq,omitempty"`       // of the last event it caused; 0 for a dry run or a plain folder
 }

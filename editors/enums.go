@@ -4,6 +4,11 @@ package editors
 
 // enums lists the values of each enumeration in the order of their declaration.
 var enums = map[string][]string{
+	"OnConflict": {
+		"fail",
+		"mine",
+		"theirs",
+	},
 	"Code": {
 		"invalidParams",
 		"notFound",

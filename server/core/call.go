@@ -3,6 +3,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,6 +59,22 @@ func withPatience(ctx context.Context, d time.Duration) context.Context {
 	return context.WithValue(ctx, patienceKey{}, d)
 }
 
+type tellingKey struct{}
+
+// telling has a request that takes long tell what say says, instead of only that it waits.
+func telling(ctx context.Context, say func(context.Context, engine) string) context.Context {
+	return context.WithValue(ctx, tellingKey{}, say)
+}
+
+// tell tells the caller what a request that takes long waits for.
+func tell(ctx context.Context, e engine) {
+	message := ""
+	if say, ok := ctx.Value(tellingKey{}).(func(context.Context, engine) string); ok {
+		_ = bounded(ctx, diagnosisTime, func(ctx context.Context) error { message = say(ctx, e); return nil })
+	}
+	progress(ctx, cmp.Or(message, "Waiting for the worker to answer."))
+}
+
 // request does what send does, again while the run it meets is being replaced, or what it needs is being started. Errors
 // are *editors.Error.
 func (c *Core) request(ctx context.Context, what string, send func(context.Context, engine) error) error {
@@ -91,7 +108,7 @@ func (c *Core) request(ctx context.Context, what string, send func(context.Conte
 			if !alive || time.Since(began) >= patience && (!c.workerIsNew() || time.Since(began) >= healTime) {
 				return silent
 			}
-			progress(ctx, "Waiting for the worker to answer.")
+			tell(ctx, e)
 		}
 	}
 }
@@ -163,7 +180,7 @@ func (c *Core) noTemporal(ctx context.Context, what string, cause error) *editor
 
 // overlay replaces a running session's state by what it really waits for when no worker carries it on.
 func (c *Core) overlay(ctx context.Context, s *editors.Session) {
-	if s.State.Status != editors.StatusRunning {
+	if s.State.Status != editors.StatusRunning && s.State.Status != editors.StatusSwitching {
 		return
 	}
 	missing, remedy := c.missingWorker(ctx, *s)

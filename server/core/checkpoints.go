@@ -10,12 +10,12 @@ import (
 	"sandboxagent/internal/agent"
 )
 
-// The calls on checkpoints that a worker answers on its feed; their params are agent.OnSandbox of the command's.
+// The calls on checkpoints that a worker answers on its feed; their params are agent.OnSandbox of these.
 const (
 	CallCheckpoint  = "checkpoint"  // editors.CheckpointParams → editors.CheckpointResult
 	CallCheckpoints = "checkpoints" // editors.SessionParams → editors.CheckpointsResult
 	CallDiff        = "diff"        // editors.DiffParams → editors.DiffResult
-	CallRestore     = "restore"     // editors.RestoreParams → editors.RestoreResult
+	CallRestore     = "restore"     // agent.RestoreInput → editors.RestoreResult; of a dry run
 )
 
 // checkpointTime bounds a command on checkpoints: the first picture of a large folder takes its time.
@@ -23,63 +23,66 @@ const checkpointTime = 2 * time.Minute
 
 func (c *Conn) takeCheckpoint(ctx context.Context, p editors.CheckpointParams) (editors.CheckpointResult, error) {
 	p.RequestID = newRequestID(p.RequestID)
-	return onSandbox[editors.CheckpointResult](ctx, c, "taking a checkpoint", p.SessionID, CallCheckpoint, p, false)
+	return onSandbox[editors.CheckpointResult](ctx, c, "taking a checkpoint", p.SessionID, CallCheckpoint, p)
 }
 
 func (c *Conn) checkpoints(ctx context.Context, p editors.SessionParams) (editors.CheckpointsResult, error) {
-	return onSandbox[editors.CheckpointsResult](ctx, c, "listing the checkpoints", p.SessionID, CallCheckpoints, p, false)
+	return onSandbox[editors.CheckpointsResult](ctx, c, "listing the checkpoints", p.SessionID, CallCheckpoints, p)
 }
 
 func (c *Conn) diff(ctx context.Context, p editors.DiffParams) (editors.DiffResult, error) {
-	return onSandbox[editors.DiffResult](ctx, c, "comparing checkpoints", p.SessionID, CallDiff, p, false)
+	return onSandbox[editors.DiffResult](ctx, c, "comparing checkpoints", p.SessionID, CallDiff, p)
 }
 
+// restore changes the workspace, so that it is the session's workflow that does it; a dry run only looks.
 func (c *Conn) restore(ctx context.Context, p editors.RestoreParams) (editors.RestoreResult, error) {
 	if p.CheckpointID == "" {
 		return editors.RestoreResult{}, editors.Errorf(editors.CodeInvalidParams, "checkpointId is empty").WithRemedy("List the checkpoints, and name one.")
 	}
+	const what = "restoring a checkpoint"
+	v, err := c.core.here(ctx, p.SessionID)
+	if err != nil {
+		return editors.RestoreResult{}, err
+	}
+	home, err := homeOf(v)
+	if err != nil {
+		return editors.RestoreResult{}, err
+	}
+	held, err := unsavedIn(ctx, onDisk(v.Session.Backend, home))
+	if err != nil {
+		return editors.RestoreResult{}, err
+	}
 	p.RequestID = newRequestID(p.RequestID)
-	return onSandbox[editors.RestoreResult](ctx, c, "restoring a checkpoint", p.SessionID, CallRestore, p, !p.DryRun)
+	in := agent.RestoreInput{RestoreParams: p, Held: held}
+	if p.DryRun {
+		return askWorker[editors.RestoreResult](ctx, c, what, v, CallRestore, in)
+	}
+	return change(patientWith(ctx, v), c, what, p.SessionID, agent.UpdateRestore, p.RequestID, in,
+		func(r editors.RestoreResult) int64 { return r.Seq })
 }
 
-// onSandbox asks the worker about a session's sandbox. One that changes it must not meet a running turn.
-func onSandbox[R, P any](ctx context.Context, c *Conn, what, sessionID, method string, params P, changes bool) (R, error) {
+// onSandbox asks the worker about a session's sandbox.
+func onSandbox[R, P any](ctx context.Context, c *Conn, what, sessionID, method string, params P) (R, error) {
+	v, err := c.core.here(ctx, sessionID)
+	if err != nil {
+		var none R
+		return none, err
+	}
+	return askWorker[R](ctx, c, what, v, method, params)
+}
+
+// askWorker asks this host's worker about the sandbox of a session that is here.
+func askWorker[R, P any](ctx context.Context, c *Conn, what string, v agent.View, method string, params P) (R, error) {
 	var result R
-	if sessionID == "" {
-		return result, noSession()
-	}
-	v, err := c.core.view(ctx, sessionID, nil)
+	in, err := c.core.sandboxOf(v)
 	if err != nil {
 		return result, err
 	}
-	s := v.Session
-	switch {
-	case s.HostID != c.core.HostID():
-		return result, editors.Errorf(editors.CodeUnsupported, "the session's workspace is on another host").WithRemedy("Do this on that host.")
-	case s.State.Status == editors.StatusDestroyed:
-		return result, editors.Errorf(editors.CodeNotFound, "the session was destroyed").WithRemedy(remedyNewSession)
-	case changes && midTurn(s.State.Status):
-		return result, editors.Errorf(editors.CodeBusy, "turn %d is running in this workspace", s.TurnID).WithRemedy("Wait for its end, or interrupt it.")
-	}
-	folder, err := folderPath(s.WorkspaceFolder)
-	if err != nil {
-		return result, err
-	}
-	call := agent.OnSandbox[P]{Params: params, Sandbox: agent.Sandbox{
-		SessionID: s.ID, Owner: c.core.opts.Config.Owner, HostID: s.HostID, Folder: folder, Backend: s.Backend, Epoch: s.Epoch,
-	}}
+	call := agent.OnSandbox[P]{Params: params, Sandbox: in}
 	err = bounded(ctx, checkpointTime, func(ctx context.Context) error { return c.core.live.await(ctx, method, call, &result) })
 	if err != nil {
 		var none R
 		return none, asError(what, err)
 	}
 	return result, nil
-}
-
-func midTurn(s editors.Status) bool {
-	switch s {
-	case editors.StatusRunning, editors.StatusWaitingApproval, editors.StatusSwitching, editors.StatusRecovering:
-		return true
-	}
-	return false
 }

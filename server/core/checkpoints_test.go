@@ -24,13 +24,13 @@ func TestCommandsOnCheckpoints(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = hub.Close() })
 
-	var got agent.OnSandbox[editors.RestoreParams]
+	var got agent.OnSandbox[agent.RestoreInput]
 	hub.Handle(CallRestore, func(_ context.Context, raw editors.Raw) (any, error) {
-		return editors.RestoreResult{Restored: []string{"f"}, Kept: []string{}, Conflicts: []string{}, Undo: "u"}, copyJSON(raw, &got)
+		return editors.RestoreResult{Restored: []string{"f"}, Kept: []string{}, Conflicts: []string{}}, copyJSON(raw, &got)
 	})
-	result, err := run[editors.RestoreResult](t, conn, "restore", editors.RestoreParams{SessionID: "s1", CheckpointID: "c", Paths: []string{"f"}})
+	result, err := run[editors.RestoreResult](t, conn, "restore", editors.RestoreParams{SessionID: "s1", CheckpointID: "c", Paths: []string{"f"}, DryRun: true})
 	require.NoError(t, err)
-	require.Equal(t, "u", result.Undo)
+	require.Empty(t, result.Undo)
 	require.NotEmpty(t, got.Params.RequestID)
 	require.Equal(t, []string{"f"}, got.Params.Paths)
 	require.Equal(t, agent.Sandbox{
@@ -43,11 +43,13 @@ func TestCommandsOnCheckpoints(t *testing.T) {
 	_, err = run[editors.DiffResult](t, conn, "diff", editors.DiffParams{SessionID: "s1"})
 	require.Equal(t, editors.CodeCorruptCheckpoint, editors.CodeOf(err))
 
-	s.setStatus(editors.StatusRunning)
+	result, err = run[editors.RestoreResult](t, conn, "restore", editors.RestoreParams{SessionID: "s1", CheckpointID: "c"})
+	require.NoError(t, err)
+	require.Equal(t, "u", result.Undo)
+	require.Equal(t, agent.UpdateRestore, f.updates[len(f.updates)-1].name)
+	s.refuse = refused(agent.ErrTypeBusy, "turn 1 is running")
 	_, err = run[editors.RestoreResult](t, conn, "restore", editors.RestoreParams{SessionID: "s1", CheckpointID: "c"})
 	require.Equal(t, editors.CodeBusy, editors.CodeOf(err))
-	_, err = run[editors.RestoreResult](t, conn, "restore", editors.RestoreParams{SessionID: "s1", CheckpointID: "c", DryRun: true})
-	require.NoError(t, err)
 
 	for _, tt := range []struct {
 		params editors.RestoreParams

@@ -15,6 +15,8 @@ import (
 type engine interface {
 	// Create starts the owner's manager if need be and asks it to create a session.
 	Create(ctx context.Context, in session.CreateInput) (session.CreateResult, error)
+	// Fork asks the owner's manager, in the same way, to create a session that goes on from another one.
+	Fork(ctx context.Context, in session.ForkInput) (session.CreateResult, error)
 	// Update runs an update to its end and decodes its answer into result, which may be nil.
 	Update(ctx context.Context, u update, result any) error
 	Query(ctx context.Context, workflowID, query string, arg, result any) error

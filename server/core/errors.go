@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.temporal.io/api/serviceerror"
@@ -80,16 +81,28 @@ func fromUpdate(err error) *editors.Error {
 	if !errors.As(err, &app) {
 		return nil
 	}
-	code, known := codes[app.Type()]
-	if !known {
-		code = editors.CodeInternal
-	}
 	e := &editors.Error{Message: app.Message(), Err: err}
-	e.Code, e.Retryable = code, code == editors.CodeBusy
+	e.Code = codeOfType(app.Type())
+	e.Retryable = e.Code == editors.CodeBusy
+	var failure agent.Failure
+	if app.HasDetails() && app.Details(&failure) == nil {
+		e.Remedy, e.Detail = failure.Remedy, failure.Detail
+	}
 	if app.Type() == agent.ErrTypeDestroyed {
 		e.Remedy = remedyNewSession
 	}
 	return e
+}
+
+// codeOfType returns the code of an application error's type, which may be a code itself.
+func codeOfType(kind string) editors.Code {
+	if code, known := codes[kind]; known {
+		return code
+	}
+	if code := editors.Code(kind); slices.Contains(editors.Codes(), code) {
+		return code
+	}
+	return editors.CodeInternal
 }
 
 // fromService maps what Temporal itself answered.

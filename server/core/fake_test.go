@@ -28,6 +28,7 @@ type fakeEngine struct {
 	manager  bool                    // the manager runs
 	listed   []string                // session ids in the manager's registry, oldest first
 	updates  []update
+	forks    []session.ForkInput
 	signals  []string
 	pollers  int
 	polled   time.Time      // when somebody last polled
@@ -55,7 +56,9 @@ type fakeSession struct {
 	pend   []editors.Approval
 	seen   map[string]any
 	rings  []func()
-	ended  bool // its workflow takes no more updates
+	ended  bool       // its workflow takes no more updates
+	place  agent.View // what a view says of where it is
+	refuse error      // what its next updates fail with
 }
 
 func newFakeEngine() *fakeEngine {
@@ -128,7 +131,8 @@ func (s *fakeSession) setStatus(status editors.Status) int64 {
 }
 
 func (s *fakeSession) look(after *int64) agent.View {
-	v := agent.View{Session: s.view, Seq: s.seq, Approvals: append([]editors.Approval{}, s.pend...), Queued: []editors.QueuedMessage{}}
+	v := s.place
+	v.Session, v.Seq, v.Approvals, v.Queued = s.view, s.seq, append([]editors.Approval{}, s.pend...), []editors.QueuedMessage{}
 	first := s.seq + 1 - int64(len(s.events))
 	if after == nil || *after < first-1 || *after > s.seq {
 		v.Snapshot, v.Items, v.Sealed = true, append([]editors.Item{}, s.items...), s.sealed
@@ -180,6 +184,17 @@ func (f *fakeEngine) Create(ctx context.Context, in session.CreateInput) (sessio
 	return session.CreateResult{Session: s.view, Seq: 1}, nil
 }
 
+func (f *fakeEngine) Fork(ctx context.Context, in session.ForkInput) (session.CreateResult, error) {
+	if err := f.trouble(ctx, true); err != nil {
+		return session.CreateResult{}, err
+	}
+	f.forks = append(f.forks, in)
+	f.mu.Unlock()
+	s := f.add(in.SessionID, in.Point.Sandbox.HostID)
+	s.view.ParentID, s.view.ForkedAtTurn, s.view.Title, s.view.Backend = in.Params.SessionID, in.Point.Turn.ID, in.Params.Title, *in.Params.Backend
+	return session.CreateResult{Session: s.view, Seq: 1}, nil
+}
+
 func (f *fakeEngine) Update(ctx context.Context, u update, result any) error {
 	if err := f.trouble(ctx, true); err != nil {
 		return err
@@ -197,6 +212,9 @@ func (f *fakeEngine) Update(ctx context.Context, u update, result any) error {
 	answer, known := s.seen[u.id]
 	f.mu.Unlock()
 	if !known {
+		if s.refuse != nil {
+			return s.refuse
+		}
 		answer = s.answer(u)
 	}
 	return copyJSON(answer, result)
@@ -221,6 +239,19 @@ func (s *fakeSession) answer(u update) (answer any) {
 			s.view.State.Status = editors.StatusDestroyed
 			state := s.view.State
 			answer = agent.SeqResult{Seq: s.emit(editors.Event{Type: editors.StateChanged, State: &state})}
+		case agent.UpdateSwitch:
+			in := u.arg.(agent.SwitchInput)
+			s.view.Backend = in.Backend
+			answer = editors.SwitchResult{Backend: in.Backend, Carry: editors.Carry{Added: 2}, Seq: s.emit(editors.Event{Type: editors.BackendChanged, Backend: &in.Backend})}
+		case agent.UpdateRestore:
+			answer = editors.RestoreResult{Restored: []string{"f"}, Undo: "u", Seq: s.emit(editors.Event{Type: editors.CheckpointCreated, Checkpoint: &editors.Checkpoint{ID: "u"}})}
+		case agent.UpdateForkPoint:
+			answer = agent.ForkPoint{Session: s.view, Sandbox: agent.Sandbox{SessionID: s.view.ID, HostID: s.view.HostID}, Turn: agent.TurnEnd{ID: u.arg.(agent.ForkPointInput).TurnID}}
+		case agent.UpdateOffer:
+			answer = agent.Offer{ForkID: s.view.ID, ParentID: s.view.ParentID, CheckpointID: "offered"}
+		case agent.UpdateAdopt:
+			in := u.arg.(agent.AdoptInput)
+			answer = editors.AdoptResult{SessionID: s.view.ID, Undo: "u", Carry: editors.Carry{Theirs: in.Offer.CheckpointID}, Seq: s.emit(editors.Event{Type: editors.CheckpointCreated, Checkpoint: &editors.Checkpoint{ID: "u"}})}
 		default:
 			answer = agent.SeqResult{Seq: s.seq}
 		}

@@ -4,11 +4,8 @@ package core
 
 import (
 	"context"
-	"errors"
 	"net/url"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -20,10 +17,7 @@ import (
 	"sandboxagent/internal/workspace"
 )
 
-const (
-	createTime  = 8 * time.Second // of a session, before which the manager may have to rebuild its registry
-	backendTime = 2 * time.Second // of asking whether a backend can be used
-)
+const createTime = 8 * time.Second // of a session, before which the manager may have to rebuild its registry
 
 // requestSpace makes session ids from request ids, so that a repeated request finds the session it made.
 var requestSpace = uuid.NewSHA1(uuid.NameSpaceURL, []byte("sandboxagent/session"))
@@ -95,39 +89,23 @@ func checkNew(p editors.NewParams) error {
 	if err := checkTitle(p.Title); err != nil {
 		return err
 	}
-	if p.Backend != nil && !slices.Contains([]editors.BackendKind{editors.Local, editors.Docker, editors.E2B, editors.Daytona}, p.Backend.Kind) {
-		return editors.Errorf(editors.CodeInvalidParams, "there is no backend %q", p.Backend.Kind).WithRemedy("Use local, docker, e2b or daytona.")
-	}
-	return nil
-}
-
-// checkPlace refuses, before there is a session, a folder or a backend in which it could do nothing. A backend that this
-// host's worker cannot be asked about passes.
-func (c *Core) checkPlace(ctx context.Context, folder string, b editors.Backend) error {
-	folders := []string{folder}
-	if b.WorkspaceRoot != "" {
-		folders = append(folders, b.WorkspaceRoot)
-	}
-	for _, dir := range folders {
-		var unfit *workspace.Unfit
-		if errors.As(workspace.Check(dir, c.opts.Paths.SandboxDir), &unfit) {
-			return editors.Errorf(editors.CodeInvalidParams, "%s cannot be worked in: %w", dir, unfit).WithRemedy("Choose a folder of your own, such as a project's.")
-		}
-	}
-	if _, err := c.link.engine(ctx); err != nil { // starts the worker
-		return err
-	}
-	var known editors.BackendsResult
-	if !c.askCatalog(ctx, CallBackends, backendTime, &known) {
+	if p.Backend == nil {
 		return nil
 	}
-	for _, info := range known.Backends {
-		if info.Kind == b.Kind && !info.Available {
-			return lasting(editors.Errorf(editors.CodeBackendUnavailable, "the backend %s cannot be used: %s", b.Kind,
-				strings.TrimSuffix(info.Reason, ".")).WithRemedy(info.Remedy))
+	return checkBackend(*p.Backend)
+}
+
+// checkPlace refuses, before there is a session, a folder or a backend in which it could do nothing.
+func (c *Core) checkPlace(ctx context.Context, folder string, b editors.Backend) error {
+	if err := c.checkFolder(folder); err != nil {
+		return err
+	}
+	if b.WorkspaceRoot != "" {
+		if err := c.checkFolder(b.WorkspaceRoot); err != nil {
+			return err
 		}
 	}
-	return nil
+	return c.checkAvailable(ctx, b.Kind)
 }
 
 func checkTitle(title string) error {

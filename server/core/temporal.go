@@ -36,16 +36,25 @@ type temporalEngine struct {
 }
 
 func (e *temporalEngine) Create(ctx context.Context, in session.CreateInput) (session.CreateResult, error) {
-	id := session.ManagerID(in.Owner)
+	return e.askManager(ctx, in.Owner, session.UpdateCreate, in.RequestID, in)
+}
+
+func (e *temporalEngine) Fork(ctx context.Context, in session.ForkInput) (session.CreateResult, error) {
+	return e.askManager(ctx, in.Owner, session.UpdateFork, session.UpdateFork+"/"+in.RequestID, in)
+}
+
+// askManager starts the owner's manager if need be and runs an update of it.
+func (e *temporalEngine) askManager(ctx context.Context, owner, name, updateID string, in any) (session.CreateResult, error) {
+	id := session.ManagerID(owner)
 	start := e.client.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
 		ID: id, TaskQueue: agent.AgentQueue,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-	}, session.WorkflowName, session.Input{Owner: in.Owner})
+	}, session.WorkflowName, session.Input{Owner: owner})
 	var result session.CreateResult
 	handle, err := e.client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
 		StartWorkflowOperation: start,
 		UpdateOptions: client.UpdateWorkflowOptions{
-			UpdateID: in.RequestID, WorkflowID: id, UpdateName: session.UpdateCreate,
+			UpdateID: updateID, WorkflowID: id, UpdateName: name,
 			Args: []any{in}, WaitForStage: client.WorkflowUpdateStageCompleted,
 		},
 	})
