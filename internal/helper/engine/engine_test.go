@@ -215,32 +215,3 @@ func TestExchangeWithoutSupport(t *testing.T) {
 	require.NoError(t, tr.moveByLink("changed", "moved"))
 	require.Equal(t, map[string]string{"moved": "2", "deleted": "1", "same": "3", "d/kept": "4"}, files(t, root))
 }
-
-func TestIgnoreRules(t *testing.T) {
-	var ig ignores
-	for _, l := range []struct{ line, dir string }{
-		{"# comment", "."},
-		{"", "."},
-		{"*.log", "."},
-		{"!keep.log", "."},
-		{"/top", "."},
-		{"dir/", "."},
-		{"a/**/z", "."},
-		{`\#odd`, "."},
-		{"trail  ", "."},
-		{"[0-9]x", "."},
-		{"{a,b}", "."},
-		{"deep", "sub[1]"},
-	} {
-		if r, ok := parseIgnore(l.line, l.dir); ok {
-			ig = append(ig, r)
-		}
-	}
-	for p, want := range map[string]bool{
-		"x.log": true, "s/x.log": true, "keep.log": false, "s/keep.log": false, "top": true, "s/top": false,
-		"dir": false, "dir/": true, "s/dir/": true, "a/z": true, "a/b/c/z": true, "z": false, "#odd": true, "trail": true,
-		"5x": true, "xx": false, "a": false, "{a,b}": true, "sub[1]/deep": true, "sub1/deep": false, "deep": false,
-	} {
-		require.Equal(t, want, ig.match(strings.TrimSuffix(p, "/"), strings.HasSuffix(p, "/")), p)
-	}
-}

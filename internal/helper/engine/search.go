@@ -131,7 +131,7 @@ func (s *searcher) dir(rel string, ig ignores, depth int) error {
 
 func (s *searcher) entry(p string, entry fs.DirEntry, ig ignores, depth int) error {
 	hiddenDir := entry.IsDir() && strings.HasPrefix(entry.Name(), ".")
-	if !s.query.Hidden && (hiddenDir || ig.match(p, entry.IsDir())) {
+	if !s.query.Hidden && (hiddenDir || ig.Match(p, entry.IsDir())) {
 		return nil
 	}
 	if !entry.IsDir() {
