@@ -18,8 +18,9 @@ import (
 )
 
 const (
-	tries     = 3
-	retryWait = 50 * time.Millisecond // after a failed try, growing with each
+	tries        = 3
+	connectTries = 12                    // of a request that was not sent, since a helper that leaves is met until it has left
+	retryWait    = 50 * time.Millisecond // after a failed try, growing with each
 )
 
 // Options say how to reach the helper of one sandbox.
@@ -162,10 +163,8 @@ func (c *Client) giveUp(ctx context.Context, op string, try int, sent bool, err 
 		return err
 	case sent && (op == wire.OpInput || op == wire.OpShutdown):
 		return &sandbox.Error{Class: sandbox.ClassUnknown, Op: op, Message: "the connection to the sandbox broke; the input may have arrived", Err: err}
-	case try >= tries:
+	case try >= connectTries, try >= tries && (sent || errors.Is(err, wire.ErrFrame)):
 		return &sandbox.Error{Class: sandbox.ClassUnavailable, Op: op, Message: "the sandbox cannot be reached", Err: err}
-	case errors.Is(err, ErrLeaving):
-		return nil
 	}
 	select {
 	case <-time.After(time.Duration(try) * retryWait):

@@ -6,9 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -45,27 +43,6 @@ func TestEditsLeaveGitAlone(t *testing.T) {
 		require.Equal(t, sandbox.ClassDenied, class(err), path)
 	}
 	require.NoError(t, sb.Apply(t.Context(), "fine", []sandbox.Edit{{Path: ".gitignore", Before: "*", Content: []byte("x")}}))
-}
-
-// find returns the process id of the helper: not that of bubblewrap above it, nor of a supervisor that still looks like it.
-func (v *victim) find() (pid int) {
-	v.t.Helper()
-	eventually(v.t, func() bool {
-		var found []int
-		for _, p := range processes(v.session) {
-			cmdline, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p), "cmdline"))
-			program, _, _ := strings.Cut(string(cmdline), "\x00")
-			if err == nil && filepath.Base(program) != "bwrap" && strings.Contains(string(cmdline), "\x00serve\x00") {
-				found = append(found, p)
-			}
-		}
-		found = slices.DeleteFunc(found, func(p int) bool { return slices.Contains(found, parent(p)) })
-		if len(found) == 1 {
-			pid = found[0]
-		}
-		return len(found) == 1
-	})
-	return pid
 }
 
 // helperGone reports that the helper that was there at the beginning does not serve any more.

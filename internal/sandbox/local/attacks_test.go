@@ -77,7 +77,7 @@ func newVictim(t *testing.T, level confine.Level, way confine.Method) *victim {
 	v.b = b
 	v.sb = open(t, b, "s1", v.ws)
 	v.session = b.stateDir("s1")
-	v.helper = v.find()
+	v.helper = helperIn(t, v.session)
 	return v
 }
 
@@ -189,7 +189,7 @@ func outcomes(t *testing.T, level confine.Level, way confine.Method) map[string]
 		}
 		if got[a.name] && helperGone(v) {
 			require.NoError(t, v.sb.Health(t.Context()))
-			v.helper = v.find()
+			v.helper = helperIn(t, v.session)
 		}
 		require.False(t, helperGone(v), "the helper did not survive: %s\n%s\n%s", a.name, out, v.text("home/ours/state/"+filepath.Base(v.session)+"/helper.log"))
 	}

@@ -155,19 +155,29 @@ func processes(text string) []int {
 	return out
 }
 
-// helperOf returns the process id of the one helper of a sandbox: the innermost process that was told its state directory.
-// A process just forked looks like its parent until it executes its own program, so more may be seen for a moment.
+// helperOf returns the process id of the one helper of a sandbox.
 func helperOf(t testing.TB, b *Backend, id string) int {
 	t.Helper()
-	var pids []int
+	return helperIn(t, b.stateDir(id))
+}
+
+// helperIn returns the one helper of a state directory: not bubblewrap above it, nor a child just forked, which looks like it
+// until it executes its own program.
+func helperIn(t testing.TB, state string) (pid int) {
+	t.Helper()
 	eventually(t, func() bool {
-		all := processes(b.stateDir(id))
-		pids = slices.DeleteFunc(slices.Clone(all), func(pid int) bool {
-			return slices.ContainsFunc(all, func(other int) bool { return parent(other) == pid })
+		found := slices.DeleteFunc(processes(state), func(p int) bool {
+			cmdline, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p), "cmdline"))
+			program, _, _ := strings.Cut(string(cmdline), "\x00")
+			return err != nil || filepath.Base(program) == "bwrap" || !strings.Contains(string(cmdline), "\x00serve\x00")
 		})
-		return len(pids) == 1
+		found = slices.DeleteFunc(slices.Clone(found), func(p int) bool { return slices.Contains(found, parent(p)) })
+		if len(found) == 1 {
+			pid = found[0]
+		}
+		return len(found) == 1
 	})
-	return pids[0]
+	return pid
 }
 
 // parent returns the parent of a process, 0 if it is gone.
