@@ -2,6 +2,11 @@
 
 package editors
 
+import (
+	"fmt"
+	"strings"
+)
+
 // OnConflict says what happens to what was changed on both sides.
 type OnConflict string
 
@@ -76,4 +81,37 @@ type AdoptResult struct {
 	Carry     Carry  `json:"carry"`
 	Undo      string `json:"undo,omitempty"`
 	Seq       int64  `json:"seq"`
+}
+
+// Summary says in a few words how much is, or would be, brought: "2 files added, 1 changed, 3 left out".
+func (c Carry) Summary() string {
+	var parts []string
+	add := func(n int, what string) {
+		switch {
+		case n == 0:
+			return
+		case len(parts) > 0:
+		case n == 1:
+			what = "file " + what
+		default:
+			what = "files " + what
+		}
+		parts = append(parts, fmt.Sprintf("%d %s", n, what))
+	}
+	add(c.Added, "added")
+	add(c.Changed, "changed")
+	add(c.Removed, "removed")
+	if len(parts) == 0 {
+		parts = append(parts, "no file differs")
+	}
+	if c.Merged > 0 {
+		parts = append(parts, fmt.Sprintf("%d with the changes of both sides", c.Merged))
+	}
+	if c.ConflictsAll > 0 {
+		parts = append(parts, fmt.Sprintf("%d in conflict", c.ConflictsAll))
+	}
+	if c.SkippedAll > 0 {
+		parts = append(parts, fmt.Sprintf("%d left out", c.SkippedAll))
+	}
+	return strings.Join(parts, ", ")
 }

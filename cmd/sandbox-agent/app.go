@@ -98,6 +98,11 @@ func (a *app) does(f func(ctx context.Context, args []string) error) func(*cobra
 // with makes a cobra function of a verb that works with a connection to the core. Its session may be named by the
 // beginning of its id.
 func (a *app) with(f func(ctx context.Context, c lsp.Conn, args []string) error) func(*cobra.Command, []string) error {
+	return a.withProduct(func(ctx context.Context, _ product, c lsp.Conn, args []string) error { return f(ctx, c, args) })
+}
+
+// withProduct is with for a verb that also asks where it is.
+func (a *app) withProduct(f func(ctx context.Context, p product, c lsp.Conn, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		return a.does(func(ctx context.Context, args []string) error {
 			p, err := a.open(a)
@@ -115,7 +120,7 @@ func (a *app) with(f func(ctx context.Context, c lsp.Conn, args []string) error)
 					return err
 				}
 			}
-			return f(ctx, conn, args)
+			return f(ctx, p, conn, args)
 		})(cmd, args)
 	}
 }

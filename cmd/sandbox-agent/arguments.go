@@ -66,7 +66,11 @@ func takes(cmd *cobra.Command, given int) string {
 // namesSession tells whether the verb's first argument is a session.
 func namesSession(cmd *cobra.Command, args []string) bool {
 	names := positionals(cmd.Use)
-	return len(args) > 0 && len(names) > 0 && strings.Trim(names[0], "[]") == "SESSION"
+	if len(args) == 0 || len(names) == 0 {
+		return false
+	}
+	name := strings.Trim(names[0], "[]")
+	return name == "SESSION" || name == "FORK"
 }
 
 // fullID returns the id of the one session whose id begins with text. What begins no listed id is returned as it is.

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sandboxagent/editors"
+	"sandboxagent/server/lsp"
 )
 
 // attachOptions are the flags of attach.
@@ -46,7 +47,7 @@ func (a *app) attach(ctx context.Context, o attachOptions, args []string) error 
 	f.connect(p)
 	defer f.close()
 	ctx = a.patient(ctx)
-	if f.session, err = a.sessionArg(ctx, f, p, o.workspace, args); err != nil {
+	if f.session, err = a.sessionArg(ctx, f.conn, p.HostID(), o.workspace, args); err != nil {
 		return err
 	}
 	f.print = printer(jsonPrinter{a})
@@ -72,15 +73,15 @@ func (a *app) attach(ctx context.Context, o attachOptions, args []string) error 
 }
 
 // sessionArg returns the session that was named, else the latest one of the folder.
-func (a *app) sessionArg(ctx context.Context, f *follower, p product, workspace string, args []string) (string, error) {
+func (a *app) sessionArg(ctx context.Context, c lsp.Conn, hostID, workspace string, args []string) (string, error) {
 	if len(args) > 0 {
-		return fullID(ctx, f.conn, args[0])
+		return fullID(ctx, c, args[0])
 	}
 	folder, err := a.folderURI(workspace)
 	if err != nil {
 		return "", err
 	}
-	found, err := latest(ctx, f.conn, p.HostID(), folder, "")
+	found, err := latest(ctx, c, hostID, folder, "")
 	if err != nil {
 		return "", err
 	}

@@ -14,7 +14,7 @@ import (
 func (a *app) destroyVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "destroy SESSION",
-		Short: "End a session, its processes and its sandbox; never the folder",
+		Short: "End a session, its processes and its sandbox, of a fork also its own folder; never yours",
 		Args:  cobra.ExactArgs(1),
 		RunE: a.with(func(ctx context.Context, c lsp.Conn, args []string) error {
 			result, err := call(ctx, c, editors.Destroy, editors.SessionParams{SessionID: args[0]})

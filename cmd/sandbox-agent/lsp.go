@@ -67,7 +67,7 @@ func (a *app) lspOptions() (lsp.Options, func()) {
 	}
 	o := lsp.Options{
 		Connect: p.Connect, Describe: p.Describe,
-		Replying: core.Replying, Progress: core.WithProgress,
+		Replying: core.Replying, Progress: core.WithProgress, Unsaved: core.WithUnsaved,
 		Log: slog.Default(),
 	}
 	if r, ok := p.(*realCore); ok {

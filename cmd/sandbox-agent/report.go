@@ -68,6 +68,9 @@ func (a *app) printError(e *editors.Error) {
 		return
 	}
 	fmt.Fprintln(a.stderr, a.term.red("Error: ")+plain(upperFirst(e.Message)))
+	if e.Code == editors.CodeConflict && e.Detail != "" { // the paths
+		fmt.Fprintln(a.stderr, "  "+strings.ReplaceAll(plain(e.Detail), "\n", "\n  "))
+	}
 	if e.Remedy != "" {
 		fmt.Fprintln(a.stderr, plain(e.Remedy))
 	}

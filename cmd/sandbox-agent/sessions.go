@@ -20,7 +20,7 @@ func (a *app) sessionsVerb() *cobra.Command {
 	var workspace string
 	cmd := &cobra.Command{
 		Use:   "sessions [flags]",
-		Short: "List the sessions, newest first",
+		Short: "List the sessions, newest first, forks below what they were forked from",
 		Args:  cobra.NoArgs,
 		RunE: a.with(func(ctx context.Context, c lsp.Conn, _ []string) error {
 			if workspace != "" {
@@ -51,9 +51,9 @@ func (a *app) printSessions(list editors.SessionsResult) {
 	}
 	table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "SESSION\tTITLE\tSTATE\tBACKEND\tMODEL\tUPDATED\tFOLDER")
-	for _, s := range list.Sessions {
+	for _, s := range family(list.Sessions) {
 		row := []string{
-			s.ID, oneLine(s.Title, 40), string(s.State.Status), string(s.Backend.Kind), oneLine(s.Model, 24),
+			s.ID, s.branch + oneLine(s.Title, 40), string(s.State.Status), string(s.Backend.Kind), oneLine(s.Model, 24),
 			since(s.UpdatedAt, time.Now()), oneLine(folderPath(s.WorkspaceFolder), 60),
 		}
 		fmt.Fprintln(table, strings.Join(row, "\t"))

@@ -39,6 +39,17 @@ func TestUsage(t *testing.T) {
 		{"approve"},
 		{"approve", "--deny", "--always", "s1"},
 		{"switch", "s1"},
+		{"switch"},
+		{"switch", "--into", ".", "docker"},
+		{"switch", "--image", "x", "local"},
+		{"switch", "--yes", "local"},
+		{"switch", "--on-conflict", "both", "local"},
+		{"fork", "--turn", "-1", "s1"},
+		{"fork", "--image", "x", "s1"},
+		{"fork", "--title", "x", "s1", "y"},
+		{"fork", "--workspace", ".", "s1"},
+		{"adopt"},
+		{"adopt", "--on-conflict", "both", "s1"},
 	} {
 		out := runVerb(t, newFake(), args...)
 		require.Equal(t, statusUsage, out.status, "%q", args)
@@ -53,7 +64,7 @@ func TestUsage(t *testing.T) {
 func TestHelp(t *testing.T) {
 	out := runVerb(t, newFake(), "--help")
 	require.Equal(t, statusDone, out.status)
-	for _, verb := range []string{"ask", "attach", "sessions", "new", "title", "pause", "destroy", "interrupt", "approve", "history", "doctor", "version", "worker", "lsp"} {
+	for _, verb := range []string{"ask", "attach", "sessions", "new", "title", "switch", "fork", "adopt", "pause", "destroy", "interrupt", "approve", "history", "doctor", "version", "worker", "lsp"} {
 		require.Contains(t, out.stdout, "\n  "+verb+" ")
 	}
 }
@@ -296,7 +307,7 @@ func TestASessionIsNamedByTheBeginningOfItsID(t *testing.T) {
 		paused = append(paused, p.SessionID)
 		return editors.Empty{}, nil
 	})
-	require.Equal(t, outcome{statusDone, "8c1f1111-2 is kept.\n", ""}, runVerb(t, f, "pause", "8c1f1"))
+	require.Equal(t, outcome{statusDone, "8c1f1111-2 is paused: its sandbox stops until you ask again, and its files stay.\n", ""}, runVerb(t, f, "pause", "8c1f1"))
 	out := runVerb(t, f, "pause", "8c1f")
 	require.Equal(t, statusFailed, out.status)
 	require.Contains(t, out.stderr, "2 sessions begin with 8c1f")

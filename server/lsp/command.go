@@ -23,6 +23,8 @@ func (c *client) command(ctx context.Context, name string, raw json.RawMessage) 
 		if raw, err = withUnsaved(raw, c.documents.Unsaved(), c.folders.list()); err != nil {
 			return nil, err
 		}
+	case editors.Restore.Name, editors.Switch.Name, editors.Adopt.Name:
+		ctx = c.options.Unsaved(ctx, filesOfDocuments(c.documents.Unsaved()))
 	}
 	result, err := c.conn.Mux().Dispatch(ctx, name, raw)
 	if err == nil && (name == editors.Attach.Name || name == editors.Detach.Name) {

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"strings"
 
+	"go.lsp.dev/protocol"
+
 	"sandboxagent/editors"
 )
 
@@ -34,12 +36,15 @@ func (c *client) executeCommand(ctx context.Context, raw json.RawMessage) (any, 
 	progress := c.newReporter(p.Token)
 	result, err := c.command(c.options.Progress(ctx, progress.report), name, arguments)
 	asked, ok := result.(editors.AskResult)
-	if !ok || err != nil || c.attached.has(asked.SessionID) {
-		progress.end("")
-		return result, err
+	if ok && err == nil && !c.attached.has(asked.SessionID) {
+		afterAnswer(ctx, func() { c.follow(asked, progress) })
+		return result, nil
 	}
-	afterAnswer(ctx, func() { c.follow(asked, progress) })
-	return result, nil
+	progress.end("")
+	if told := outcome(name, result, arguments); told != "" && err == nil && !c.attached.has(sessionOf(unwrap(arguments))) {
+		afterAnswer(ctx, func() { c.show(protocol.MessageTypeInfo, told) })
+	}
+	return result, err
 }
 
 func oneArgument(arguments []json.RawMessage) (json.RawMessage, error) {

@@ -59,8 +59,11 @@ type Options struct {
 	Replying func(context.Context) (context.Context, func())
 	// Progress returns a context whose command tells report what it waits for. Optional.
 	Progress func(ctx context.Context, report func(message string)) context.Context
-	Broken   error        // when set, what every command but doctor answers
-	Log      *slog.Logger // optional
+	// Unsaved returns a context whose command leaves files alone, absolute paths, that the editor shows with unsaved changes.
+	// Optional.
+	Unsaved func(ctx context.Context, files []string) context.Context
+	Broken  error        // when set, what every command but doctor answers
+	Log     *slog.Logger // optional
 }
 
 func (o Options) withDefaults() Options {
@@ -72,6 +75,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Progress == nil {
 		o.Progress = func(ctx context.Context, _ func(string)) context.Context { return ctx }
+	}
+	if o.Unsaved == nil {
+		o.Unsaved = func(ctx context.Context, _ []string) context.Context { return ctx }
 	}
 	return o
 }

@@ -1,4 +1,5 @@
-// This file adds to a question the text that stands unsaved in the editor, so that it counts.
+// This file sees to it that text that stands unsaved in the editor counts: it goes with a question, and nothing is written
+// under it.
 
 package lsp
 
@@ -45,6 +46,17 @@ func withUnsaved(raw json.RawMessage, docs []document, folders []string) (json.R
 		return nil, fmt.Errorf("adding unsaved text: %w", err)
 	}
 	return json.Marshal(fields)
+}
+
+// filesOfDocuments returns the paths of the documents that are files.
+func filesOfDocuments(docs []document) []string {
+	var files []string
+	for _, doc := range docs {
+		if file, ok := filePath(doc.URI); ok {
+			files = append(files, file)
+		}
+	}
+	return files
 }
 
 // filesOf names the files whose whole text the client has given itself.
