@@ -112,10 +112,7 @@ func (c *Core) checkConfig(context.Context) []editors.Check {
 		e := asError("reading the configuration", c.opts.Broken)
 		return []editors.Check{check("configuration", checkError, cmp.Or(e.Remedy, "Correct it; until then nothing but this examination works."), "%s", e.Message)}
 	}
-	warnings := c.opts.Warnings
-	if c.opts.Secrets != nil {
-		warnings = append(warnings[:len(warnings):len(warnings)], c.opts.Secrets.Warnings()...)
-	}
+	warnings := c.warnings()
 	if len(warnings) == 0 {
 		return []editors.Check{check("configuration", checkOK, "", "%s: model %s, approval mode %s, owner %s",
 			c.opts.Paths.ConfigFile, c.opts.Config.Model, c.opts.Config.ApprovalMode, c.opts.Config.Owner)}
@@ -125,6 +122,17 @@ func (c *Core) checkConfig(context.Context) []editors.Check {
 		checks = append(checks, check("configuration", checkWarning, "Correct the file.", "%s", w))
 	}
 	return checks
+}
+
+// warnings are those of the configuration and of the .env file, which both have read, each once.
+func (c *Core) warnings() []config.Warning {
+	var all []config.Warning
+	if c.opts.Secrets != nil {
+		all = c.opts.Secrets.Warnings()
+	}
+	all = slices.Concat(c.opts.Warnings, all)
+	slices.SortStableFunc(all, func(a, b config.Warning) int { return strings.Compare(a.String(), b.String()) })
+	return slices.Compact(all)
 }
 
 // checkSecrets tells which keys there are, never what they are.
