@@ -24,6 +24,7 @@ const (
 	Removed Kind = "removed"
 	Renamed Kind = "renamed" // with the same content
 	Mode    Kind = "mode"    // nothing but permissions
+	Joined  Kind = "merged"  // of a merge: the changes of both sides are in it
 	Type    Kind = "type"    // file, directory and link for each other
 )
 

@@ -6,16 +6,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestInRepository(t *testing.T) {
-	for path, want := range map[string]string{
-		".git": ".git", ".git/HEAD": ".git", "a/.git/refs/heads/x": "a/.git", "a/b": "", ".gitignore": "", "a.git/x": "", ".github/w": "",
-	} {
-		git, ok := inRepository(path)
-		require.Equal(t, want, git, path)
-		require.Equal(t, want != "", ok, path)
-	}
-}
-
 func TestARestoreLeavesGitAlone(t *testing.T) {
 	k := newTaken(t)
 	write(t, k.dir, ".git/refs/heads/main", "1")

@@ -1,54 +1,104 @@
-// This file decides what a restore changes and what it leaves alone.
+// This file turns three trees into the steps that change the one on disk.
 
 package checkpoint
 
 import (
 	"context"
-	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
-	"golang.org/x/text/cases"
-	"golang.org/x/text/unicode/norm"
-
+	"sandboxagent/internal/checkpoint/repo"
 	"sandboxagent/internal/checkpoint/tree"
 	"sandboxagent/internal/checkpoint/worktree"
 	"sandboxagent/internal/sandbox"
 )
 
-// planner turns the differences from what is there now to a target into steps.
+// planner decides path by path what becomes of a workspace: ours, to which what changed from base to theirs shall come.
 type planner struct {
-	ctx         context.Context
-	s           *Store
-	now, target Info
-	fresh       bool // onto nothing, where git's own files can only be whole
-	opts        RestoreOptions
-	seen        map[string]difference // by path: what changed since LastSeen
-	steps       []worktree.Step
-	kept        []worktree.Kept
+	ctx                context.Context
+	s                  *Store
+	base, ours, theirs Info
+	fresh              bool // onto nothing, where git's own files can only be whole
+	onto               bool // a restore: what differs from theirs is told, whoever changed it
+	opts               MergeOptions
+	texts              texts
+
+	was       map[string]*tree.Entry // by path that they changed: what base has
+	mine      map[string]difference  // by path: what changed from base to ours
+	next      map[string]*decision   // by path: what changes
+	dirs      map[string]bool        // whether something can be put into a directory; see ensure
+	gits      []string               // repositories in which they changed something, in the order of paths
+	told      map[string]bool        // paths of kept and conflicts
+	kept      []worktree.Kept
+	conflicts []worktree.Kept
+	steps     []worktree.Step
+}
+
+// decision is one path that changes; nil is nothing there.
+type decision struct {
+	ours, after *tree.Entry
+	joined      bool // after has the changes of both sides in it
+	over        bool // a change of ours is given up
+}
+
+func (d *decision) kind() Kind {
+	switch {
+	case d.ours == nil:
+		return Added
+	case d.after == nil:
+		return Removed
+	case d.joined:
+		return Joined
+	}
+	return Changed
 }
 
 func (p *planner) plan() error {
-	if err := p.look(); err != nil {
+	p.was, p.mine, p.next = map[string]*tree.Entry{}, map[string]difference{}, map[string]*decision{}
+	p.dirs, p.told = map[string]bool{}, map[string]bool{}
+	if err := p.s.compare(p.ctx, p.base.Root, p.ours.Root, func(d difference) error {
+		p.mine[d.path] = d
+		return nil
+	}); err != nil {
 		return err
 	}
-	all, err := p.s.differences(p.ctx, p.now.Root, p.target.Root)
+	all, err := p.s.differences(p.ctx, p.base.Root, p.theirs.Root)
 	if err != nil {
 		return err
 	}
-	grouped := false
-	for _, d := range all {
-		if !selected(p.opts.Paths, d.path) || p.leave(d) {
-			continue
+	for i := range all {
+		p.was[all[i].path] = all[i].before
+	}
+	for i := range all {
+		if err := p.decide(&all[i]); err != nil {
+			return err
 		}
-		p.steps = append(p.steps, worktree.Step{Path: d.path, Before: d.before, After: d.after})
+	}
+	for _, git := range p.gits {
+		if err := p.mergeRepository(git); err != nil {
+			return err
+		}
+	}
+	if err := p.shape(); err != nil {
+		return err
+	}
+	p.tellMine()
+	return p.makeSteps()
+}
+
+func (p *planner) makeSteps() error {
+	if len(p.next) > worktree.MaxSteps {
+		return sandbox.Errorf(sandbox.ClassLimit, opMerge, "more than %d paths would change", worktree.MaxSteps)
+	}
+	grouped := false
+	for _, path := range slices.Sorted(maps.Keys(p.next)) {
+		d := p.next[path]
+		p.steps = append(p.steps, worktree.Step{Path: path, Before: d.ours, After: d.after})
 		grouped = grouped || (d.after != nil && d.after.Group != 0)
 	}
-	if len(p.steps) > worktree.MaxSteps {
-		return sandbox.Errorf(sandbox.ClassLimit, opRestore, "more than %d paths would change", worktree.MaxSteps)
-	}
 	if grouped {
-		if err := p.s.linkGroups(p.ctx, p.target.Root, p.steps, all); err != nil {
+		if err := p.linkGroups(); err != nil {
 			return err
 		}
 	}
@@ -56,61 +106,94 @@ func (p *planner) plan() error {
 	return nil
 }
 
-// look finds out what changed since LastSeen.
-func (p *planner) look() error {
-	if p.opts.LastSeen == "" {
+// decide decides about one path that they changed.
+func (p *planner) decide(d *difference) error {
+	if !selected(p.opts.Paths, d.path) {
 		return nil
 	}
-	root, err := p.s.root(p.opts.LastSeen)
-	if err != nil {
-		return err
-	}
-	p.seen = map[string]difference{}
-	return p.s.compare(p.ctx, root, p.now.Root, func(d difference) error {
-		p.seen[d.path] = d
+	if git, ok := repo.Of(d.path); ok && !p.fresh {
+		p.meetGit(git, d)
 		return nil
-	})
+	}
+	o := p.oursAt(d.path)
+	group := mergeGroup(d.before, o, d.after)
+	switch {
+	case o.Same(d.after) && (o == nil || o.Group == group):
+		return nil
+	case p.untouchable(d.path):
+		return nil
+	case o.Same(d.before), o.Same(d.after):
+		p.next[d.path] = &decision{ours: o, after: inGroup(d.after, group)}
+		return nil
+	}
+	return p.both(d.path, d.before, o, d.after)
 }
 
-// leave tells whether a path stays as it is, and keeps why.
-func (p *planner) leave(d difference) bool {
-	if git, ok := inRepository(d.path); ok && !p.fresh {
-		if len(p.kept) == 0 || p.kept[len(p.kept)-1].Path != git {
-			p.kept = append(p.kept, worktree.Kept{Path: git, Reason: "git's own state is left alone; use git to go back in it"})
-		}
-		return true
+// oursAt returns what the workspace has at a path that they changed, or that is in mine.
+func (p *planner) oursAt(path string) *tree.Entry {
+	if m, ok := p.mine[path]; ok {
+		return m.after
 	}
-	for _, notes := range [][]tree.Note{p.now.Notes, p.target.Notes} {
-		if n := covering(notes, d.path); n != nil {
-			p.kept = append(p.kept, worktree.Kept{Path: d.path, Reason: "it is not part of the checkpoint: " + n.Reason.String()})
+	return p.was[path]
+}
+
+// untouchable tells whether a path must stay as it is, and keeps why: it is not in one of the pictures, or held.
+func (p *planner) untouchable(path string) bool {
+	for _, side := range []*Info{&p.ours, &p.theirs, &p.base} {
+		if n := covering(side.Notes, path); n != nil {
+			p.keep(path, "it is not part of the checkpoint: "+n.Reason.String())
 			return true
 		}
 	}
-	changed, ok := p.seen[d.path]
-	if !ok {
-		return false
+	reason, held := p.opts.Held[path]
+	if held {
+		p.conflict(path, reason)
 	}
-	if changed.before.Same(d.after) {
-		p.kept = append(p.kept, worktree.Kept{Path: d.path, Reason: "you changed it since"})
-	} else {
-		p.kept = append(p.kept, worktree.Kept{Path: d.path, Reason: "you changed it since, and so does the restore", Conflict: true})
-	}
-	return true
+	return held
 }
 
-// inRepository tells whether a path is git's own, and in which repository's. Its files refer to each other, so that putting
-// some of them back could break what the user has committed since.
-func inRepository(path string) (git string, ok bool) {
-	for at := 0; ; {
-		name, rest, more := strings.Cut(path[at:], "/")
-		end := at + len(name)
-		if name == ".git" {
-			return path[:end], true
+func (p *planner) keep(path, reason string) {
+	if !p.told[path] {
+		p.told[path] = true
+		p.kept = append(p.kept, worktree.Kept{Path: path, Reason: reason})
+	}
+}
+
+func (p *planner) conflict(path, reason string) {
+	if !p.told[path] {
+		p.told[path] = true
+		p.conflicts = append(p.conflicts, worktree.Kept{Path: path, Reason: reason, Conflict: true})
+	}
+}
+
+// meetGit notes that they changed something of git's own.
+func (p *planner) meetGit(git string, d *difference) {
+	switch {
+	case p.opts.Git == GitLeave:
+		if !p.oursAt(d.path).Same(d.after) {
+			p.keep(git, gitStays)
 		}
-		if !more {
-			return "", false
+	case len(p.gits) == 0 || p.gits[len(p.gits)-1] != git:
+		p.gits = append(p.gits, git)
+	}
+}
+
+const gitStays = "git's own state is left alone; use git to go back in it"
+
+// tellMine tells, for a restore, what only the user changed.
+func (p *planner) tellMine() {
+	if !p.onto {
+		return
+	}
+	for _, path := range slices.Sorted(maps.Keys(p.mine)) {
+		if _, theirs := p.was[path]; theirs || !selected(p.opts.Paths, path) {
+			continue
 		}
-		at = len(path) - len(rest)
+		if git, ok := repo.Of(path); ok {
+			p.keep(git, gitStays)
+			continue
+		}
+		p.keep(path, "you changed it since")
 	}
 }
 
@@ -119,73 +202,14 @@ func covering(notes []tree.Note, path string) *tree.Note {
 	if len(notes) == 0 {
 		return nil
 	}
-	for p := path; ; {
+	for p := path; p != ""; p = parent(p) {
 		at, ok := slices.BinarySearchFunc(notes, p, func(n tree.Note, p string) int { return strings.Compare(n.Path, p) })
 		if ok && notes[at].Reason.Left() {
 			return &notes[at]
 		}
-		cut := strings.LastIndexByte(p, '/')
-		if cut < 0 {
-			return nil
-		}
-		p = p[:cut]
 	}
+	return nil
 }
 
-// linkGroups makes steps whose file has hard links in the target links of one of them: of the first that is either as it
-// shall be or becomes so.
-func (s *Store) linkGroups(ctx context.Context, root tree.Hash, steps []worktree.Step, all []difference) error {
-	differs := make(map[string]bool, len(all))
-	for _, d := range all {
-		differs[d.path] = true
-	}
-	changes := make(map[string]int, len(steps))
-	for i := range steps {
-		changes[steps[i].Path] = i
-	}
-	first := map[uint64]string{}
-	return s.walk(ctx, root, "", func(path string, e *tree.Entry) error {
-		if e.Group == 0 {
-			return nil
-		}
-		i, changed := changes[path]
-		if differs[path] && !changed {
-			return nil // stays as it is
-		}
-		to, ok := first[e.Group]
-		switch {
-		case !ok:
-			first[e.Group] = path
-		case changed:
-			steps[i].Link = to
-		}
-		return nil
-	})
-}
-
-// checkNames refuses a tree with names that the file system of the target does not tell apart.
-func (s *Store) checkNames(ctx context.Context, root tree.Hash, b worktree.Begun) error {
-	if !b.FoldsCase && !b.FoldsForm {
-		return nil
-	}
-	fold := cases.Fold()
-	seen := map[string]string{}
-	err := s.walk(ctx, root, "", func(path string, _ *tree.Entry) error {
-		key := path
-		if b.FoldsForm {
-			key = norm.NFC.String(key)
-		}
-		if b.FoldsCase {
-			key = fold.String(key)
-		}
-		if other, ok := seen[key]; ok {
-			return &sandbox.Error{
-				Class: sandbox.ClassConflict, Op: opRestore, Path: path,
-				Message: fmt.Sprintf("the file system of the target does not tell it from %q", other),
-			}
-		}
-		seen[key] = path
-		return nil
-	})
-	return classed(opRestore, err)
-}
+// parent returns the path of the directory that a path is in, "" for the root.
+func parent(path string) string { return path[:max(0, strings.LastIndexByte(path, '/'))] }

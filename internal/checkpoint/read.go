@@ -5,6 +5,8 @@ package checkpoint
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"sandboxagent/internal/checkpoint/pack"
 	"sandboxagent/internal/checkpoint/tree"
@@ -32,15 +34,21 @@ func (s *Store) extents(e *tree.Entry) ([]tree.Extent, error) {
 	return tree.DecodeExtents(b, e.Size)
 }
 
+// whole reads a file that is one object.
+func (s *Store) whole(e *tree.Entry) ([]byte, error) {
+	b, err := s.packs.Get(e.Hash)
+	if err == nil && int64(len(b)) != e.Size {
+		err = fmt.Errorf("%w: %d bytes instead of %d", pack.ErrCorrupt, len(b), e.Size)
+	}
+	return b, classed(opRead, err)
+}
+
 // content gives the content of a file as worktree.Content.
 func (s *Store) content(e *tree.Entry, put func(offset int64, data []byte) error) error {
 	if !e.Chunked {
-		b, err := s.packs.Get(e.Hash)
-		if err == nil && int64(len(b)) != e.Size {
-			err = fmt.Errorf("%w: %d bytes instead of %d", pack.ErrCorrupt, len(b), e.Size)
-		}
+		b, err := s.whole(e)
 		if err != nil || len(b) == 0 {
-			return classed(opRead, err)
+			return err
 		}
 		return put(0, b)
 	}
@@ -61,6 +69,27 @@ func (s *Store) content(e *tree.Entry, put func(offset int64, data []byte) error
 		}
 	}
 	return nil
+}
+
+// lookup returns the entry at a path of a tree, nil when there is none.
+func (s *Store) lookup(root tree.Hash, path string) (*tree.Entry, error) {
+	for {
+		name, rest, deeper := strings.Cut(path, "/")
+		entries, err := s.dir(root)
+		if err != nil {
+			return nil, err
+		}
+		at, ok := slices.BinarySearchFunc(entries, name, func(e tree.Entry, name string) int { return strings.Compare(e.Name, name) })
+		switch {
+		case !ok:
+			return nil, nil
+		case !deeper:
+			return &entries[at], nil
+		case entries[at].Kind != tree.Dir:
+			return nil, nil
+		}
+		root, path = entries[at].Hash, rest
+	}
 }
 
 // walk calls visit with every entry of a tree, a directory before what is in it.

@@ -3,6 +3,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -18,8 +19,8 @@ const opRestore = "restore a checkpoint"
 type RestoreOptions struct {
 	Paths  []string // only these and what is below them
 	DryRun bool     // change nothing
-	// LastSeen is the checkpoint of what the agent saw last: what the user changed since stays as it is. "": everything
-	// that differs is restored.
+	// LastSeen is the checkpoint of what the agent saw last: what the user changed since stays. "": everything that differs
+	// is restored.
 	LastSeen string
 	// EffectID makes repeating the restore harmless; it needs Pin. "": it is made anew.
 	EffectID string
@@ -27,12 +28,14 @@ type RestoreOptions struct {
 	Pin *Ref
 	// Take says how the tree as it is now is pictured: as the checkpoint was, or else what was excluded counts as removed.
 	Take TakeOptions
+	Held map[string]string // see MergeOptions
 }
 
 // Restored is the outcome of a restore.
 type Restored struct {
-	Restored []string        // paths that are as in the checkpoint now, or would be; sorted
-	Kept     []worktree.Kept // paths that differ from it and stay, with the reason
+	Restored []string        // paths of Files
+	Files    []FileChange    // what is as in the checkpoint now, or would be; Joined: but for what the user changed since
+	Kept     []worktree.Kept // paths that differ from it and stay, with the reason, sorted
 	Undo     string          // checkpoint of the tree as it was
 }
 
@@ -46,8 +49,9 @@ func (s *Store) RestoreEmpty(ctx context.Context, id string, w Workspace, effect
 	if err := s.Verify(ctx, id); err != nil {
 		return err
 	}
-	p := planner{ctx: ctx, s: s, now: Info{Root: tree.Empty}, target: info, fresh: true}
-	p.target.Notes = nil // what is not there cannot be met
+	nothing := Info{Root: tree.Empty}
+	p := planner{ctx: ctx, s: s, base: nothing, ours: nothing, theirs: info, fresh: true}
+	p.theirs.Notes = nil // what is not there cannot be met
 	if err := p.plan(); err != nil {
 		return classed(opRestore, err)
 	}
@@ -55,76 +59,28 @@ func (s *Store) RestoreEmpty(ctx context.Context, id string, w Workspace, effect
 	return err
 }
 
-// RestoreOnto brings a workspace to a checkpoint by changing what differs and nothing else. The tree as it is goes into
-// a checkpoint first. Files of git's own, wherever a .git is, stay as they are. What a checkpoint does not hold, what the user changed since LastSeen and what changes while this
-// runs stays as it is and is told. Whatever fails, the tree is as it was.
+// RestoreOnto brings a workspace to a checkpoint by changing what differs and nothing else: a Merge of what changed from
+// LastSeen to the checkpoint, in which the workspace's own changes win. Git's own state stays as it is.
 func (s *Store) RestoreOnto(ctx context.Context, id string, w Workspace, o RestoreOptions) (Restored, error) {
-	target, err := s.Stat(id)
+	p := &planner{ctx: ctx, s: s, onto: true, opts: MergeOptions{
+		Base: o.LastSeen, Theirs: id, Paths: o.Paths, DryRun: o.DryRun, OnConflict: Mine, EffectID: o.EffectID, Pin: o.Pin,
+		Take: o.Take, Held: o.Held,
+	}}
+	m, err := p.run(w)
 	if err != nil {
-		return Restored{}, err
-	}
-	now, err := s.before(ctx, w, &o)
-	if err != nil {
-		return Restored{}, err
-	}
-	p := planner{ctx: ctx, s: s, now: now, target: target, opts: o}
-	if err := p.plan(); err != nil {
 		return Restored{}, classed(opRestore, err)
 	}
-	out := Restored{Kept: p.kept}
-	if !o.DryRun {
-		out.Undo = now.ID
+	out := Restored{Files: m.Files, Undo: m.Undo, Kept: slices.Concat(m.Kept, m.Conflicts)}
+	slices.SortStableFunc(out.Kept, func(a, b worktree.Kept) int { return cmp.Compare(a.Path, b.Path) })
+	for _, f := range m.Files {
+		out.Restored = append(out.Restored, f.Path)
 	}
-	if !o.DryRun && len(p.steps) > 0 {
-		done, err := s.apply(ctx, w, worktree.Change{ID: orRandom(o.EffectID), Steps: p.steps}, target.Root)
-		if err != nil {
-			return Restored{}, err
-		}
-		out.Kept = append(out.Kept, done.Kept...)
-	}
-	out.Restored = restored(p.steps, out.Kept)
 	return out, nil
-}
-
-// before takes the checkpoint of the tree as it is, or finds the one that an earlier try of the same restore took.
-func (s *Store) before(ctx context.Context, w Workspace, o *RestoreOptions) (Info, error) {
-	if o.EffectID != "" && o.Pin != nil && !o.DryRun {
-		o.Pin.Effect, o.Pin.Reason = o.EffectID, Undo
-		refs, err := s.List(o.Pin.Session, o.Pin.Folder)
-		if err != nil {
-			return Info{}, err
-		}
-		for _, r := range refs {
-			if r.Reason == Undo && r.Effect == o.EffectID {
-				return s.Stat(r.Checkpoint)
-			}
-		}
-	}
-	take := o.Take
-	if take.Pin = nil; !o.DryRun {
-		take.Pin = o.Pin
-	}
-	return s.Take(ctx, w, take)
 }
 
 func (s *Store) apply(ctx context.Context, w Workspace, c worktree.Change, root tree.Hash) (worktree.Outcome, error) {
 	done, err := worktree.Apply(ctx, w, c, s.content, func(b worktree.Begun) error { return s.checkNames(ctx, root, b) })
 	return done, classed(opRestore, err)
-}
-
-func restored(steps []worktree.Step, kept []worktree.Kept) []string {
-	left := make(map[string]bool, len(kept))
-	for _, k := range kept {
-		left[k.Path] = true
-	}
-	var paths []string
-	for i := range steps {
-		if !left[steps[i].Path] {
-			paths = append(paths, steps[i].Path)
-		}
-	}
-	slices.Sort(paths)
-	return paths
 }
 
 func orRandom(id string) string {

@@ -1,0 +1,91 @@
+// This file plans hard links, and refuses names that the target does not tell apart.
+
+package checkpoint
+
+import (
+	"context"
+	"fmt"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+
+	"sandboxagent/internal/checkpoint/tree"
+	"sandboxagent/internal/checkpoint/worktree"
+	"sandboxagent/internal/sandbox"
+)
+
+// linkGroups makes steps whose file has hard links in theirs links of one of them: of the first that is either as it shall
+// be or becomes so.
+func (p *planner) linkGroups() error {
+	changes := make(map[string]int, len(p.steps))
+	for i := range p.steps {
+		changes[p.steps[i].Path] = i
+	}
+	type link struct {
+		path string
+		as   *tree.Entry
+	}
+	first := map[uint64]link{}
+	return p.s.walk(p.ctx, p.theirs.Root, "", func(path string, e *tree.Entry) error {
+		if e.Group == 0 {
+			return nil
+		}
+		i, changed := changes[path]
+		as := e
+		switch {
+		case changed:
+			as = p.steps[i].After
+		case p.differs(path, e):
+			return nil // stays as it is
+		}
+		if group(as) != e.Group {
+			return nil
+		}
+		to, ok := first[e.Group]
+		switch {
+		case !ok:
+			first[e.Group] = link{path, as}
+		case changed && as.Same(to.as):
+			p.steps[i].Link = to.path
+		}
+		return nil
+	})
+}
+
+// differs tells whether ours is not as theirs at a path of theirs that does not change.
+func (p *planner) differs(path string, theirs *tree.Entry) bool {
+	_, changed := p.was[path]
+	_, mine := p.mine[path]
+	if !changed && !mine {
+		return false
+	}
+	o := p.oursAt(path)
+	return !o.Same(theirs) || o.Group != theirs.Group
+}
+
+// checkNames refuses a tree with names that the file system of the target does not tell apart.
+func (s *Store) checkNames(ctx context.Context, root tree.Hash, b worktree.Begun) error {
+	if !b.FoldsCase && !b.FoldsForm {
+		return nil
+	}
+	fold := cases.Fold()
+	seen := map[string]string{}
+	err := s.walk(ctx, root, "", func(path string, _ *tree.Entry) error {
+		key := path
+		if b.FoldsForm {
+			key = norm.NFC.String(key)
+		}
+		if b.FoldsCase {
+			key = fold.String(key)
+		}
+		if other, ok := seen[key]; ok {
+			return &sandbox.Error{
+				Class: sandbox.ClassConflict, Op: opRestore, Path: path,
+				Message: fmt.Sprintf("the file system of the target does not tell it from %q", other),
+			}
+		}
+		seen[key] = path
+		return nil
+	})
+	return classed(opRestore, err)
+}
