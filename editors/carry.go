@@ -31,7 +31,7 @@ type SwitchParams struct {
 	IntoNonEmpty bool `json:"intoNonEmpty,omitempty"`
 }
 
-// SwitchResult tells where the session runs now. Queued: it will run there once the running turn has ended; then
+// SwitchResult tells where the session runs now. Queued: it will move once the running turn has ended; then
 // backend/changed comes, or a notice that says why not.
 type SwitchResult struct {
 	Backend Backend `json:"backend"`

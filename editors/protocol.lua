@@ -17,7 +17,7 @@
 ---@field onConflict? "fail"|"mine"|"theirs"
 ---@field intoNonEmpty? boolean IntoNonEmpty consents to carry into a workspaceRoot that has files of its own.
 
----SwitchResult tells where the session runs now. Queued: it will run there once the running turn has ended; then backend/changed comes, or a notice that says why not.
+---SwitchResult tells where the session runs now. Queued: it will move once the running turn has ended; then backend/changed comes, or a notice that says why not.
 ---@class sandboxagent.SwitchResult
 ---@field backend sandboxagent.Backend
 ---@field carry sandboxagent.Carry

@@ -23,7 +23,7 @@ export interface SwitchParams {
   intoNonEmpty?: boolean;
 }
 
-/** SwitchResult tells where the session runs now. Queued: it will run there once the running turn has ended; then backend/changed comes, or a notice that says why not. */
+/** SwitchResult tells where the session runs now. Queued: it will move once the running turn has ended; then backend/changed comes, or a notice that says why not. */
 export interface SwitchResult {
   backend: Backend;
   carry: Carry;

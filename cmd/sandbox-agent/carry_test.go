@@ -57,7 +57,7 @@ func TestSwitchVerb(t *testing.T) {
 	}, runVerb(t, f, "switch", "-s", "s1", "--into", dir, "--yes", "--on-conflict", "mine", "local"))
 	require.Equal(t, []any{dir, true, editors.ConflictMine}, []any{asked.Backend.WorkspaceRoot, asked.IntoNonEmpty, asked.OnConflict})
 
-	answer = editors.SwitchResult{Backend: editors.Backend{Kind: editors.Local}, Queued: true}
+	answer = editors.SwitchResult{Backend: editors.Backend{Kind: editors.Docker}, Queued: true}
 	require.Equal(t, "s1 will run in local when turn 4 has ended.\n", runVerb(t, f, "switch", "-s", "s1", "local").stdout)
 	require.Contains(t, runVerb(t, f, "switch", "-s", "s1", "--json", "local").stdout, `"queued":true`)
 }

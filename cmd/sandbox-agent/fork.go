@@ -87,9 +87,9 @@ func (a *app) printFork(s editors.Session) {
 	if s.ForkedAtTurn > 0 {
 		from = fmt.Sprintf("turn %d", s.ForkedAtTurn)
 	}
-	a.notice(fmt.Sprintf("%q goes on from %s of %s, in %s.", oneLine(s.Title, 60), from, s.ParentID, place(s.Backend)))
+	a.notice(fmt.Sprintf("%q goes on from %s of %s, in %s.", oneLine(s.Title, 60), from, s.ParentID, s.Backend.Kind))
 	if s.Backend.Kind == editors.Local {
-		a.notice(fmt.Sprintf("To open its folder in an editor: code %s", quoted(folderPath(s.WorkspaceFolder))))
+		a.notice(fmt.Sprintf("To open its folder in an editor: code %s", quoted(workDir(s))))
 	}
 	a.notice("To bring its changes back: sandbox-agent adopt " + s.ID)
 }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -21,9 +22,22 @@ func (a *app) pauseVerb() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.result(result, func() {
-				a.printf("%s is paused: its sandbox stops until you ask again, and its files stay.\n", args[0])
-			})
+			now, err := describe(ctx, c, args[0])
+			if err != nil {
+				return err
+			}
+			return a.result(result, func() { a.printf("%s %s\n", args[0], paused(now)) })
 		}),
 	}
+}
+
+// paused says what a pause means for a session.
+func paused(now editors.AttachResult) string {
+	switch {
+	case now.State.Status == editors.StatusRunning, now.State.Status == editors.StatusWaitingApproval:
+		return fmt.Sprintf("is paused when turn %d has ended.", now.Session.TurnID)
+	case now.Session.Backend.Kind == editors.Local:
+		return "is paused; its files stay where they are."
+	}
+	return "is paused: its sandbox stops until you ask again, and its files stay."
 }

@@ -328,3 +328,21 @@ func TestWarningsOfTheConfigurationAreShown(t *testing.T) {
 	require.Error(t, cmd.Run())
 	require.Equal(t, 1, strings.Count(stderr.String(), "unknown key colour is ignored"), stderr.String())
 }
+
+func TestPauseSaysWhatItMeans(t *testing.T) {
+	f := newFake()
+	editors.Handle(&f.mux, editors.Pause, func(context.Context, editors.SessionParams) (editors.Empty, error) { return editors.Empty{}, nil })
+	for _, tt := range []struct {
+		backend editors.BackendKind
+		status  editors.Status
+		says    string
+	}{
+		{editors.Local, editors.StatusPaused, "s1 is paused; its files stay where they are.\n"},
+		{editors.Docker, editors.StatusPaused, "s1 is paused: its sandbox stops until you ask again, and its files stay.\n"},
+		{editors.Docker, editors.StatusRunning, "s1 is paused when turn 2 has ended.\n"},
+	} {
+		f.snapshot.Session = editors.Session{ID: "s1", TurnID: 2, Backend: editors.Backend{Kind: tt.backend}}
+		f.snapshot.State.Status = tt.status
+		require.Equal(t, tt.says, runVerb(t, f, "pause", "s1").stdout)
+	}
+}

@@ -39,6 +39,14 @@ func folderPath(uri string) string {
 	return uri
 }
 
+// workDir returns the folder that a session on the local backend works in.
+func workDir(s editors.Session) string {
+	if s.Backend.WorkspaceRoot != "" {
+		return s.Backend.WorkspaceRoot
+	}
+	return folderPath(s.WorkspaceFolder)
+}
+
 // latest returns the latest living session of a folder on this host, nil when there is none. Without a backend any
 // will do.
 func latest(ctx context.Context, c lsp.Conn, hostID, folder string, backend editors.BackendKind) (*editors.Session, error) {

@@ -4,6 +4,8 @@ package core
 
 import (
 	"context"
+	"errors"
+	"path/filepath"
 	"time"
 
 	"sandboxagent/editors"
@@ -37,7 +39,7 @@ func (c *Conn) switchBackend(ctx context.Context, p editors.SwitchParams) (edito
 	if p.DryRun {
 		return c.core.planSwitch(ctx, v, target, in)
 	}
-	return change(patientWith(ctx, v), c, "switching the session", p.SessionID, agent.UpdateSwitch, p.RequestID, in,
+	return carry(ctx, c, "switching the session", v, agent.UpdateSwitch, p.RequestID, in,
 		func(r editors.SwitchResult) int64 { return r.Seq })
 }
 
@@ -87,7 +89,8 @@ func (c *Core) planSwitch(ctx context.Context, v agent.View, target agent.Sandbo
 
 // comesHome tells whether a switch brings a session back to the directory that it left, where files may have changed since.
 func comesHome(v agent.View, target agent.Sandbox) bool {
-	return v.Base != "" && target.Backend.Kind == editors.Local && target.Backend.WorkspaceRoot == ""
+	home, err := homeOf(v)
+	return err == nil && v.Base != "" && filepath.Clean(onDisk(target.Backend, home)) == filepath.Clean(home)
 }
 
 func (c *Core) plan(ctx context.Context, what, method string, in any) (agent.CarryOutput, error) {
@@ -119,15 +122,14 @@ func (c *Conn) adoptFork(ctx context.Context, p editors.AdoptParams) (editors.Ad
 		return c.core.planAdopt(ctx, fork, parent, target, agent.AdoptInput{OnConflict: p.OnConflict, Held: held})
 	}
 	p.RequestID = newRequestID(p.RequestID)
-	ctx = patientWith(ctx, parent)
 	var offer agent.Offer
-	err = c.core.update(ctx, "looking at what the fork changed", agent.WorkflowID(p.SessionID), agent.UpdateOffer, p.RequestID,
+	err = c.core.update(patientWith(ctx, fork), "looking at what the fork changed", agent.WorkflowID(p.SessionID), agent.UpdateOffer, p.RequestID,
 		agent.OfferInput{RequestID: p.RequestID}, &offer)
 	if err != nil {
-		return editors.AdoptResult{}, err
+		return editors.AdoptResult{}, goesOn(err)
 	}
 	in := agent.AdoptInput{RequestID: p.RequestID, Offer: offer, OnConflict: p.OnConflict, By: c.name, Held: held}
-	return change(ctx, c, "adopting the fork's changes", target.SessionID, agent.UpdateAdopt, p.RequestID, in,
+	return carry(ctx, c, "adopting the fork's changes", parent, agent.UpdateAdopt, p.RequestID, in,
 		func(r editors.AdoptResult) int64 { return r.Seq })
 }
 
@@ -160,6 +162,22 @@ func (c *Core) planAdopt(ctx context.Context, fork, parent agent.View, target ag
 		return editors.AdoptResult{}, err
 	}
 	return editors.AdoptResult{SessionID: target.SessionID, Carry: out.Carry, Seq: parent.Seq}, nil
+}
+
+// carry runs an update that brings files somewhere, in the session of v.
+func carry[R any](ctx context.Context, c *Conn, what string, v agent.View, name, requestID string, arg any, seq func(R) int64) (R, error) {
+	result, err := change(patientWith(ctx, v), c, what, v.Session.ID, name, requestID, arg, seq)
+	return result, goesOn(err)
+}
+
+// goesOn says of a request that is not waited for any more that it is carried out all the same.
+func goesOn(err error) error {
+	var e *editors.Error
+	if errors.As(err, &e) && e.Code == editors.CodeCancelled {
+		e.Message += "; what was begun goes on"
+		e.Remedy = "How it ends is told in the session; the same requestId finds the answer."
+	}
+	return err
 }
 
 // patientWith lets a request take as long as a carry does, and tell meanwhile what the session says it is doing.

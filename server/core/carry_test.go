@@ -245,3 +245,15 @@ func TestALongRequestTellsWhatTheSessionDoes(t *testing.T) {
 	tell(WithProgress(t.Context(), func(message string) { said = append(said, message) }), f)
 	require.Equal(t, []string{"Filling the new sandbox.", "Waiting for the worker to answer."}, said)
 }
+
+func TestACarryThatIsNotWaitedForGoesOn(t *testing.T) {
+	f := newFakeEngine()
+	core := testCore(t, f)
+	conn := testConn(t, core)
+	f.add("s1", core.HostID())
+	ctx, cancel := context.WithCancel(t.Context())
+	f.onUpdate = cancel
+	_, err := conn.Mux().Dispatch(ctx, "switch", editors.Raw(`{"sessionId":"s1","backend":{"kind":"docker"}}`))
+	require.Equal(t, editors.CodeCancelled, editors.CodeOf(err))
+	require.Contains(t, err.Error(), "goes on")
+}

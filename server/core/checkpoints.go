@@ -57,7 +57,7 @@ func (c *Conn) restore(ctx context.Context, p editors.RestoreParams) (editors.Re
 	if p.DryRun {
 		return askWorker[editors.RestoreResult](ctx, c, what, v, CallRestore, in)
 	}
-	return change(patientWith(ctx, v), c, what, p.SessionID, agent.UpdateRestore, p.RequestID, in,
+	return carry(ctx, c, what, v, agent.UpdateRestore, p.RequestID, in,
 		func(r editors.RestoreResult) int64 { return r.Seq })
 }
 

@@ -29,6 +29,7 @@ type fakeEngine struct {
 	listed   []string                // session ids in the manager's registry, oldest first
 	updates  []update
 	forks    []session.ForkInput
+	onUpdate func() // called when an update comes, which then takes for ever
 	signals  []string
 	pollers  int
 	polled   time.Time      // when somebody last polled
@@ -184,22 +185,17 @@ func (f *fakeEngine) Create(ctx context.Context, in session.CreateInput) (sessio
 	return session.CreateResult{Session: s.view, Seq: 1}, nil
 }
 
-func (f *fakeEngine) Fork(ctx context.Context, in session.ForkInput) (session.CreateResult, error) {
-	if err := f.trouble(ctx, true); err != nil {
-		return session.CreateResult{}, err
-	}
-	f.forks = append(f.forks, in)
-	f.mu.Unlock()
-	s := f.add(in.SessionID, in.Point.Sandbox.HostID)
-	s.view.ParentID, s.view.ForkedAtTurn, s.view.Title, s.view.Backend = in.Params.SessionID, in.Point.Turn.ID, in.Params.Title, *in.Params.Backend
-	return session.CreateResult{Session: s.view, Seq: 1}, nil
-}
-
 func (f *fakeEngine) Update(ctx context.Context, u update, result any) error {
 	if err := f.trouble(ctx, true); err != nil {
 		return err
 	}
 	f.updates = append(f.updates, u)
+	if hold := f.onUpdate; hold != nil {
+		f.mu.Unlock()
+		hold()
+		<-ctx.Done()
+		return ctx.Err()
+	}
 	if u.workflowID == session.ManagerID("me") {
 		f.mu.Unlock()
 		return nil
@@ -239,21 +235,8 @@ func (s *fakeSession) answer(u update) (answer any) {
 			s.view.State.Status = editors.StatusDestroyed
 			state := s.view.State
 			answer = agent.SeqResult{Seq: s.emit(editors.Event{Type: editors.StateChanged, State: &state})}
-		case agent.UpdateSwitch:
-			in := u.arg.(agent.SwitchInput)
-			s.view.Backend = in.Backend
-			answer = editors.SwitchResult{Backend: in.Backend, Carry: editors.Carry{Added: 2}, Seq: s.emit(editors.Event{Type: editors.BackendChanged, Backend: &in.Backend})}
-		case agent.UpdateRestore:
-			answer = editors.RestoreResult{Restored: []string{"f"}, Undo: "u", Seq: s.emit(editors.Event{Type: editors.CheckpointCreated, Checkpoint: &editors.Checkpoint{ID: "u"}})}
-		case agent.UpdateForkPoint:
-			answer = agent.ForkPoint{Session: s.view, Sandbox: agent.Sandbox{SessionID: s.view.ID, HostID: s.view.HostID}, Turn: agent.TurnEnd{ID: u.arg.(agent.ForkPointInput).TurnID}}
-		case agent.UpdateOffer:
-			answer = agent.Offer{ForkID: s.view.ID, ParentID: s.view.ParentID, CheckpointID: "offered"}
-		case agent.UpdateAdopt:
-			in := u.arg.(agent.AdoptInput)
-			answer = editors.AdoptResult{SessionID: s.view.ID, Undo: "u", Carry: editors.Carry{Theirs: in.Offer.CheckpointID}, Seq: s.emit(editors.Event{Type: editors.CheckpointCreated, Checkpoint: &editors.Checkpoint{ID: "u"}})}
 		default:
-			answer = agent.SeqResult{Seq: s.seq}
+			answer = s.carry(u)
 		}
 		s.seen[u.id] = answer
 	})

@@ -51,7 +51,7 @@ func (c *Core) fork(ctx context.Context, p editors.ForkParams) (session.CreateRe
 	in := session.ForkInput{RequestID: p.RequestID, SessionID: c.sessionIDFor(p.RequestID), Owner: c.opts.Config.Owner, Params: p}
 	err = c.update(ctx, "forking the session", agent.WorkflowID(p.SessionID), agent.UpdateForkPoint, p.RequestID, point, &in.Point)
 	if err != nil {
-		return session.CreateResult{}, err
+		return session.CreateResult{}, goesOn(err)
 	}
 	folder, err := folderPath(source.Session.WorkspaceFolder)
 	if err != nil {
@@ -64,7 +64,7 @@ func (c *Core) fork(ctx context.Context, p editors.ForkParams) (session.CreateRe
 		result, err = e.Fork(ctx, in)
 		return err
 	}))
-	return result, err
+	return result, goesOn(err)
 }
 
 // checkFork refuses a fork that cannot be, and fills in the backend.

@@ -40,7 +40,7 @@ func switchOutcome(r editors.SwitchResult, dry bool) string {
 	case dry:
 		return fmt.Sprintf("A switch to %s would bring: %s.", r.Backend.Kind, r.Carry.Summary())
 	case r.Queued:
-		return fmt.Sprintf("The session goes to %s when the running turn has ended.", r.Backend.Kind)
+		return fmt.Sprintf("The session leaves %s when the running turn has ended.", r.Backend.Kind)
 	}
 	return fmt.Sprintf("The session runs in %s now: %s", r.Backend.Kind, r.Carry.Summary()) + undoOf(r.Undo)
 }
@@ -58,7 +58,11 @@ func restoreOutcome(r editors.RestoreResult, dry bool) string {
 }
 
 func forkOutcome(s editors.Session) string {
-	if path, ok := filePath(s.WorkspaceFolder); ok && s.Backend.Kind == editors.Local {
+	path, ok := filePath(s.WorkspaceFolder)
+	if s.Backend.WorkspaceRoot != "" {
+		path, ok = s.Backend.WorkspaceRoot, true
+	}
+	if ok && s.Backend.Kind == editors.Local {
 		return fmt.Sprintf("The fork %q works in %s.", s.Title, path)
 	}
 	return fmt.Sprintf("The fork %q runs in %s.", s.Title, s.Backend.Kind)

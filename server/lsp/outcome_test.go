@@ -35,7 +35,7 @@ func TestOutcomesAreTold(t *testing.T) {
 	for _, tt := range []struct{ command, params, says string }{
 		{"switch", `{"sessionId":"s","backend":{"kind":"docker"}}`, "The session runs in docker now: 2 files added, 1 removed, 3 left out. To undo it, restore the checkpoint 0123456789ab."},
 		{"switch", `{"sessionId":"s","backend":{"kind":"docker"},"dryRun":true}`, "A switch to docker would bring: 2 files added, 1 removed, 3 left out."},
-		{"switch", `{"sessionId":"s","backend":{"kind":"local"},"expectedTurnId":1}`, "The session goes to local when the running turn has ended."},
+		{"switch", `{"sessionId":"s","backend":{"kind":"local"},"expectedTurnId":1}`, "The session leaves local when the running turn has ended."},
 		{"adopt", `{"sessionId":"s"}`, "The fork's changes are in its parent's workspace: 1 file changed, 1 with the changes of both sides. To undo it, restore the checkpoint u."},
 		{"adopt", `{"sessionId":"s","dryRun":true}`, "The fork would bring: 1 file changed, 1 with the changes of both sides."},
 		{"restore", `{"sessionId":"s","checkpointId":"c"}`, "Restored: 2, left as they are: 1."},
