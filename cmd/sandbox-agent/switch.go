@@ -45,7 +45,7 @@ func (a *app) switchVerb() *cobra.Command {
 	flags.StringVarP(&o.session, "session", "s", "", "the session (default: the latest one of the folder)")
 	flags.StringVarP(&o.workspace, "workspace", "w", "", "the `folder` whose latest session is meant (default: the current one)")
 	flags.StringVar(&o.image, "image", "", "the backend's image, template or snapshot")
-	flags.StringVar(&o.into, "into", "", "local: the `folder` to work in (default: the session's own)")
+	flags.StringVar(&o.into, "into", "", "local: the `folder` to work in, which is made if it is not there (default: the session's own)")
 	flags.BoolVar(&o.yes, "yes", false, "bring the files into --into even if it has files of its own")
 	dryRunFlag(cmd, &o.dryRun)
 	onConflictFlag(cmd, &o.onConflict)
@@ -88,11 +88,12 @@ func (o *switchOptions) params(a *app, backend string) (editors.SwitchParams, er
 		return p, usagef("--yes needs --into")
 	}
 	if o.into != "" {
-		folder, err := a.folderURI(o.into)
-		if err != nil {
-			return p, err
+		if !filepath.IsAbs(o.into) && a.dir == "" {
+			return p, usagef("the current folder is gone; --into takes an absolute path now")
 		}
-		p.Backend.WorkspaceRoot = filepath.Clean(folderPath(folder))
+		if p.Backend.WorkspaceRoot = filepath.Clean(o.into); !filepath.IsAbs(o.into) {
+			p.Backend.WorkspaceRoot = filepath.Join(a.dir, o.into)
+		}
 	}
 	var err error
 	p.OnConflict, err = conflictRule(o.onConflict)

@@ -57,7 +57,7 @@ func (c *Core) destination(ctx context.Context, v agent.View, b editors.Backend)
 		return target, editors.Errorf(editors.CodeInvalidParams, "workspaceRoot is for the backend local; %s has a place of its own", b.Kind).
 			WithRemedy("Leave workspaceRoot out.")
 	case b.WorkspaceRoot != "":
-		err = c.checkFolder(b.WorkspaceRoot)
+		err = c.checkRoot(b.WorkspaceRoot)
 	}
 	if err != nil {
 		return target, err

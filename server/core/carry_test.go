@@ -66,6 +66,8 @@ func TestWhereASessionCannotGo(t *testing.T) {
 	f.add("gone", core.HostID()).setStatus(editors.StatusDestroyed)
 	home, err := os.UserHomeDir()
 	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	local := func(root string) editors.Backend { return editors.Backend{Kind: editors.Local, WorkspaceRoot: root} }
 	for _, tt := range []struct {
 		session string
@@ -79,7 +81,8 @@ func TestWhereASessionCannotGo(t *testing.T) {
 		{"gone", toDocker, editors.CodeNotFound, "destroyed"},
 		{"s1", local("relative"), editors.CodeInvalidParams, "not an absolute path"},
 		{"s1", local(home), editors.CodeInvalidParams, "cannot be worked in"},
-		{"s1", local("/does/not/exist"), editors.CodeInvalidParams, "does not exist"},
+		{"s1", local("/does/not/exist"), editors.CodeInvalidParams, "there is no folder /does/not"},
+		{"s1", local(file), editors.CodeInvalidParams, "is not a folder"},
 		{"s1", editors.Backend{Kind: editors.Docker, WorkspaceRoot: "/w"}, editors.CodeInvalidParams, "for the backend local"},
 	} {
 		_, err := run[editors.SwitchResult](t, conn, "switch", editors.SwitchParams{SessionID: tt.session, Backend: tt.backend})
@@ -87,6 +90,8 @@ func TestWhereASessionCannotGo(t *testing.T) {
 		require.Contains(t, err.Error(), tt.says)
 	}
 	require.Empty(t, f.updates, "nothing was begun")
+	_, err = run[editors.SwitchResult](t, conn, "switch", editors.SwitchParams{SessionID: "s1", Backend: local(filepath.Join(t.TempDir(), "new"))})
+	require.NoError(t, err, "it is made")
 }
 
 func TestWhatIsUnsavedIsHeld(t *testing.T) {

@@ -5,6 +5,8 @@ package core
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -81,6 +83,18 @@ func (c *Core) checkFolder(dir string) error {
 	var unfit *workspace.Unfit
 	if errors.As(workspace.Check(dir, c.opts.Paths.SandboxDir), &unfit) {
 		return editors.Errorf(editors.CodeInvalidParams, "%s cannot be worked in: %w", dir, unfit).WithRemedy(remedyFolder)
+	}
+	return nil
+}
+
+// checkRoot refuses a folder that a session cannot be switched to; one that is not there yet is made if there is where.
+func (c *Core) checkRoot(dir string) error {
+	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return c.checkFolder(dir)
+	}
+	parent := filepath.Dir(filepath.Clean(dir))
+	if info, err := os.Stat(parent); err != nil || !info.IsDir() {
+		return editors.Errorf(editors.CodeInvalidParams, "the folder %s cannot be made, since there is no folder %s", dir, parent).WithRemedy("Make that first, or choose another one.")
 	}
 	return nil
 }
