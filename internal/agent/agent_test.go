@@ -32,6 +32,8 @@ type harness struct {
 	pictured  []CheckpointInput
 	noPicture string // why no checkpoint can be taken
 	rung      int64
+
+	carried carried
 }
 
 func newHarness(t *testing.T) *harness {
@@ -54,8 +56,11 @@ func newHarness(t *testing.T) *harness {
 		h.tools = append(h.tools, in)
 		return h.tool(ctx, in)
 	})
-	register(ActivityCheckpoint, func(_ context.Context, in CheckpointInput) (CheckpointOutput, error) {
+	register(ActivityCheckpoint, func(ctx context.Context, in CheckpointInput) (CheckpointOutput, error) {
 		h.pictured = append(h.pictured, in)
+		if h.carried.picture != nil {
+			return h.carried.picture(ctx, in)
+		}
 		if h.noPicture != "" {
 			return CheckpointOutput{Failure: h.noPicture}, nil
 		}
@@ -66,7 +71,7 @@ func newHarness(t *testing.T) *harness {
 		h.sealed = append(h.sealed, in)
 		return fmt.Sprintf("sha256:segment%d", len(h.sealed)), nil
 	})
-	register(ActivityDestroySandbox, func(context.Context, DestroyInput) error { h.killed++; return nil })
+	h.registerCarrying(register)
 	h.env.OnSignalExternalWorkflow("default-test-namespace", "session-manager/me", "", ManagerSignalClosed, "s1").Return(nil).Maybe()
 	h.env.OnSignalExternalWorkflow("default-test-namespace", "session-manager/me", "", ManagerSignalChanged, mockAny).Return(nil).Maybe()
 	return h
@@ -331,7 +336,7 @@ func TestALostWorkerIsAskedAgainUnderTheSameEffectID(t *testing.T) {
 	h.model = func(in ModelStepInput) (ModelStepResult, error) {
 		switch len(h.steps) {
 		case 1:
-			return ModelStepResult{}, temporal.NewNonRetryableApplicationError("stopped", ErrTypeWorkerStopped, nil)
+			return ModelStepResult{}, lost()
 		case 2:
 			return calls(run("c1", "make")), nil
 		}
@@ -339,7 +344,7 @@ func TestALostWorkerIsAskedAgainUnderTheSameEffectID(t *testing.T) {
 	}
 	h.tool = func(_ context.Context, in RunToolInput) (RunToolResult, error) {
 		if in.Attempt == 1 {
-			return RunToolResult{}, temporal.NewNonRetryableApplicationError("stopped", ErrTypeWorkerStopped, nil)
+			return RunToolResult{}, lost()
 		}
 		return RunToolResult{Status: editors.ItemCompleted, ModelRef: "sha256:r"}, nil
 	}
@@ -504,7 +509,7 @@ func TestBadRequestsAreRefusedAndLeaveNoTrace(t *testing.T) {
 	require.ErrorContains(t, mode.rejected, "ask, auto, never or readOnly")
 	require.ErrorContains(t, op.rejected, "list, remove or edit")
 	require.ErrorContains(t, gone.rejected, "does not wait")
-	require.Len(t, events, 1, "only the session's beginning")
+	require.Len(t, events, 2, "only the session's beginning and its checkpoint")
 }
 
 func TestOldItemsAreSealedInOrder(t *testing.T) {

@@ -42,8 +42,8 @@ type ForkPoint struct {
 	Turns    []TurnEnd       `json:"turns,omitempty"` // of Items
 	Sealed   string          `json:"sealed,omitempty"`
 	NextItem int             `json:"nextItem"`
-	Seq      int64           `json:"seq"`             // the fork's events go on from here, so that all its items are in order
-	Rules    []policy.Rule   `json:"rules,omitempty"` // for a fork on the same kind of backend
+	Seq      int64           `json:"seq"`               // the fork's events go on from here, so that all its items are in order
+	Rules    []policy.Rule   `json:"rules,omitempty"`   // for a fork on the same kind of backend
 	GitBase  string          `json:"gitBase,omitempty"` // the user's own tree that the source's workspace began as, when it is not at home
 }
 

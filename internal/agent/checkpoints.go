@@ -1,8 +1,9 @@
-// This file pictures the workspace around what the agent does to it: before the first change of a turn, and after the turn.
+// This file pictures the workspace: at the session's start, around what the agent does to it, and when it is carried.
 
 package agent
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -17,6 +18,33 @@ const (
 	checkpointTries     = 3 // when workers die meanwhile
 )
 
+// picture is a checkpoint to take; see CheckpointInput.
+type picture struct {
+	turn    int
+	item    string
+	summary string
+	effect  string
+	reason  string
+	quiet   bool // beside what the session does: its state does not tell of it
+}
+
+// pictureStart pictures the workspace as the session finds it. Nothing waits for it but the first change.
+func (s *session) pictureStart(ctx workflow.Context) {
+	s.aside(ctx, func(ctx workflow.Context) {
+		s.picturing++
+		defer func() { s.picturing-- }()
+		out := s.picture(ctx, picture{summary: "Start of the session", effect: s.Session.ID + "-start", quiet: true})
+		if ctx.Err() != nil {
+			return // the next run does it
+		}
+		s.Starting = false
+		s.pictureFailed(ctx, out)
+		if out.Checkpoint != nil && !s.isHome(s.Session.Backend) && s.Base == "" {
+			s.Base = out.Checkpoint.ID // the sandbox began as a copy of the folder
+		}
+	})
+}
+
 // checkpointBefore pictures the workspace before the first change of the turn.
 func (s *session) checkpointBefore(ctx workflow.Context, c *Call) {
 	if s.Turn.Touched {
@@ -25,6 +53,9 @@ func (s *session) checkpointBefore(ctx workflow.Context, c *Call) {
 	s.Turn.Touched = true
 	before := s.Session.State
 	s.setState(ctx, editors.StatusRunning, "Taking a checkpoint before the first change.")
+	if err := workflow.Await(ctx, func() bool { return s.picturing == 0 }); err != nil {
+		return
+	}
 	s.checkpoint(ctx, s.Turn.ID, c.ItemID, fmt.Sprintf("Before turn %d", s.Turn.ID))
 	s.setState(ctx, before.Status, before.Reason, before.Remedy)
 }
@@ -41,29 +72,91 @@ func (s *session) checkpointAfter(ctx workflow.Context, turn *Turn) {
 	s.checkpoint(ctx, turn.ID, item, fmt.Sprintf("After turn %d", turn.ID))
 }
 
-// checkpoint pictures the workspace. A workspace that cannot be pictured is said once, and does not stop the work.
+// checkpoint pictures the workspace around a turn.
 func (s *session) checkpoint(ctx workflow.Context, turn int, item, summary string) {
-	in := CheckpointInput{Sandbox: s.sandbox(), TurnID: turn, ItemID: item, Summary: summary, Effect: fmt.Sprintf("%s-%s", s.Session.ID, summary)}
+	out := s.picture(ctx, picture{turn: turn, item: item, summary: summary, effect: fmt.Sprintf("%s-%s", s.Session.ID, summary)})
+	if ctx.Err() == nil {
+		s.pictureFailed(ctx, out)
+	}
+}
+
+// pictureFailed says once that a workspace cannot be pictured, which does not stop the work.
+func (s *session) pictureFailed(ctx workflow.Context, out CheckpointOutput) {
+	if out.Failure != "" && out.Failure != s.NoCheckpoints {
+		s.notice(ctx, s.Session.TurnID, "No checkpoint could be taken, so this cannot be undone with restore: "+out.Failure)
+	}
+	s.NoCheckpoints = out.Failure
+}
+
+// pictureFor takes the checkpoint that an operation begins with, which must be there and lack nothing.
+func (s *session) pictureFor(ctx workflow.Context, op Op, reason, summary string) (CheckpointOutput, *Failure) {
+	out := s.picture(ctx, picture{turn: s.Session.TurnID, summary: summary, effect: s.effect(op, "before"), reason: reason})
+	return out, needed(ctx, out)
+}
+
+// needed is why a checkpoint cannot be what something is carried by, if it cannot.
+func needed(ctx workflow.Context, out CheckpointOutput) *Failure {
+	switch {
+	case ctx.Err() != nil:
+		return &Failure{Code: editors.CodeCancelled, Message: "taking a checkpoint was cancelled"}
+	case out.Failure != "":
+		code := out.Code
+		if code == "" {
+			code = editors.CodeInternal
+		}
+		return &Failure{Code: code, Message: "no checkpoint could be taken: " + out.Failure}
+	case out.Checkpoint == nil:
+		return &Failure{Code: editors.CodeUnsupported, Message: "the session's worker keeps no checkpoints, so nothing can be carried"}
+	case out.MissingAll > 0 || len(out.Missing) > 0:
+		all := max(out.MissingAll, len(out.Missing))
+		return &Failure{
+			Code: editors.CodeConflict, Message: fmt.Sprintf("%s could not be read and would be left behind: %s", count(all, "path"), listed(pathsOf(out.Missing), all)),
+			Remedy: "Make them readable, or exclude them from checkpoints, and try again.",
+		}
+	}
+	return nil
+}
+
+// pictureAfter pictures what an operation has left, so that the next one begins with what is there.
+func (s *session) pictureAfter(ctx workflow.Context, op Op, reason, summary string) {
+	out := s.picture(ctx, picture{turn: s.Session.TurnID, summary: summary, effect: s.effect(op, "after"), reason: reason})
+	if ctx.Err() == nil {
+		s.pictureFailed(ctx, out)
+	}
+}
+
+// picture takes a checkpoint. A failure is a value in the result; a cancelled one has neither.
+func (s *session) picture(ctx workflow.Context, p picture) CheckpointOutput {
+	box := s.sandbox()
+	in := CheckpointInput{Sandbox: box, TurnID: p.turn, ItemID: p.item, Summary: p.summary, Effect: p.effect, Reason: p.reason}
+	work := s.onHost(workflow.ActivityOptions{StartToCloseTimeout: checkpointTimeout, HeartbeatTimeout: checkpointHeartbeat}, ActivityCheckpoint, in)
+	if p.quiet {
+		work.Away = nil
+	}
 	var out CheckpointOutput
 	var err error
 	for range checkpointTries {
-		opts := workflow.ActivityOptions{StartToCloseTimeout: checkpointTimeout, HeartbeatTimeout: checkpointHeartbeat}
-		if err = s.onHost(ctx, opts, ActivityCheckpoint, in, &out); err == nil || ctx.Err() != nil {
+		if err = work.Do(ctx, &out); !errors.Is(err, errLost) || ctx.Err() != nil {
 			break
 		}
 	}
 	switch {
 	case ctx.Err() != nil:
-		return
+		return CheckpointOutput{}
 	case err != nil:
-		out.Failure = cause(err)
+		return CheckpointOutput{Failure: cause(err), Code: codeOf(err)}
 	}
-	if out.Failure != "" && out.Failure != s.NoCheckpoints {
-		s.notice(ctx, turn, "No checkpoint could be taken, so this cannot be undone with restore: "+out.Failure)
-	}
-	s.NoCheckpoints = out.Failure
 	if taken := out.Checkpoint; taken != nil {
-		s.Session.CheckpointID = taken.ID
 		s.emit(ctx, editors.Event{Type: editors.CheckpointCreated, Checkpoint: taken})
+		if box.Epoch == s.Session.Epoch {
+			s.Session.CheckpointID, s.Pictured = taken.ID, taken.Summary
+		}
 	}
+	return out
+}
+
+// tellPicture tells of a checkpoint that an activity took on its way.
+func (s *session) tellPicture(ctx workflow.Context, id, summary string) {
+	taken := editors.Checkpoint{ID: id, TurnID: s.Session.TurnID, At: workflow.Now(ctx), Summary: summary}
+	s.emit(ctx, editors.Event{Type: editors.CheckpointCreated, Checkpoint: &taken})
 }

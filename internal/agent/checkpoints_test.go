@@ -27,15 +27,16 @@ func twoTurns(h *harness) {
 func TestATurnThatChangesSomethingIsPicturedBeforeAndAfter(t *testing.T) {
 	h := newHarness(t)
 	twoTurns(h)
-	h.at(2*time.Minute, func() { require.Equal(t, "c2", h.view(nil).Session.CheckpointID) })
+	h.at(2*time.Minute, func() { require.Equal(t, "c3", h.view(nil).Session.CheckpointID) })
 	events := h.finish(time.Hour, testSession(editors.ApprovalNever))
 	taken := ofType(events, editors.CheckpointCreated)
-	require.Len(t, taken, 2, "a turn that only reads needs none")
-	require.Equal(t, "Before turn 2", taken[0].Checkpoint.Summary)
-	require.Equal(t, "After turn 2", taken[1].Checkpoint.Summary)
-	require.Equal(t, 2, taken[1].Checkpoint.TurnID)
-	require.Equal(t, h.tools[2].ItemID, taken[0].Checkpoint.ItemID, "it belongs to the call that it precedes")
-	require.NotEqual(t, h.pictured[0].Effect, h.pictured[1].Effect)
+	require.Len(t, taken, 3, "a turn that only reads needs none")
+	require.Equal(t, "Start of the session", taken[0].Checkpoint.Summary)
+	require.Equal(t, "Before turn 2", taken[1].Checkpoint.Summary)
+	require.Equal(t, "After turn 2", taken[2].Checkpoint.Summary)
+	require.Equal(t, 2, taken[2].Checkpoint.TurnID)
+	require.Equal(t, h.tools[2].ItemID, taken[1].Checkpoint.ItemID, "it belongs to the call that it precedes")
+	require.NotEqual(t, h.pictured[1].Effect, h.pictured[2].Effect)
 }
 
 func TestWhatCannotBePicturedIsSaidOnceAndDoesNotStopTheWork(t *testing.T) {

@@ -1,4 +1,4 @@
-// This file gives work to a session's host, and says so when nobody there takes it.
+// This file gives work to a host, and says so when nobody there takes it.
 
 package agent
 
@@ -16,34 +16,82 @@ import (
 const (
 	takenWithin = 3 * time.Second // a running worker takes work at once
 	pingPause   = time.Hour       // between questions to a host that is away
+	repeatTries = 5               // of what may be repeated, when workers die meanwhile
 )
 
-// onHost runs an activity on the session's host, once, and waits for a worker there as long as it takes. errLost means that
-// a worker had taken it and then died or stopped.
-func (s *session) onHost(ctx workflow.Context, opts workflow.ActivityOptions, name string, in, out any) error {
-	opts.TaskQueue, opts.WaitForCancellation = HostQueue(s.Session.HostID), true
+// Work is an activity for a worker of one host.
+type Work struct {
+	HostID  string
+	Name    string
+	Input   any
+	Options workflow.ActivityOptions // its timeouts
+	// Away, unless nil, is called with true when it turns out that no worker of the host is there, with false when one is.
+	Away func(ctx workflow.Context, away bool)
+}
+
+// Do runs the activity once, and waits for a worker as long as it takes. errLost means that a worker had taken it and then
+// died or stopped.
+func (w Work) Do(ctx workflow.Context, out any) error {
+	opts := w.Options
+	opts.TaskQueue, opts.WaitForCancellation = HostQueue(w.HostID), true
 	opts.RetryPolicy = &temporal.RetryPolicy{MaximumAttempts: 1}
 	opts.ScheduleToStartTimeout = takenWithin
 	for {
 		actx := workflow.WithActivityOptions(ctx, opts)
-		err := workflow.ExecuteActivity(actx, name, in).Get(actx, out)
+		err := workflow.ExecuteActivity(actx, w.Name, w.Input).Get(actx, out)
 		if !notTaken(err) {
 			return lostOr(err)
 		}
-		if err := s.awaitHost(ctx); err != nil {
+		if err := w.awaitHost(ctx); err != nil {
 			return err
 		}
 	}
 }
 
-// awaitHost waits until a worker of the session's host takes work, and says meanwhile that there is none.
-func (s *session) awaitHost(ctx workflow.Context) error {
-	before := s.Session.State
-	s.setState(ctx, editors.StatusRecovering, "No worker of this session's host is running; waiting for one.",
-		"Start it on that machine: sandbox-agent worker start, or sandbox-worker with the same Temporal settings.")
+// Repeat runs an activity that may be repeated, a bounded number of times while workers die under it. What keeps it from
+// being done is a Failure; what says what it does, as in "carrying the files".
+func (w Work) Repeat(ctx workflow.Context, what string, out any) *Failure {
+	var err error
+	for range repeatTries {
+		if err = w.Do(ctx, out); !errors.Is(err, errLost) || ctx.Err() != nil {
+			break
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return &Failure{Code: editors.CodeCancelled, Message: what + " was cancelled"}
+	case errors.Is(err, errLost):
+		return &Failure{Code: editors.CodeWorkerUnavailable, Message: what + " failed: the worker stopped again and again meanwhile", Remedy: remedyDoctor}
+	case err != nil:
+		return &Failure{Code: codeOf(err), Message: what + " failed: " + cause(err), Remedy: remedyDoctor}
+	}
+	return nil
+}
+
+const remedyDoctor = "Run `sandbox-agent doctor`; the worker's log has the detail."
+
+// codeOf is the code that an activity's error carries, if it carries one.
+func codeOf(err error) editors.Code {
+	var app *temporal.ApplicationError
+	if errors.As(err, &app) {
+		for _, code := range editors.Codes() {
+			if string(code) == app.Type() {
+				return code
+			}
+		}
+	}
+	return editors.CodeInternal
+}
+
+// awaitHost waits until a worker of the host takes work.
+func (w Work) awaitHost(ctx workflow.Context) error {
+	if w.Away != nil {
+		w.Away(ctx, true)
+		defer w.Away(ctx, false)
+	}
 	for {
 		actx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-			TaskQueue: HostQueue(s.Session.HostID), ScheduleToStartTimeout: pingPause, StartToCloseTimeout: time.Minute,
+			TaskQueue: HostQueue(w.HostID), ScheduleToStartTimeout: pingPause, StartToCloseTimeout: time.Minute,
 			RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
 		})
 		err := workflow.ExecuteActivity(actx, ActivityPing).Get(actx, nil)
@@ -51,9 +99,38 @@ func (s *session) awaitHost(ctx workflow.Context) error {
 			return ctx.Err()
 		}
 		if !notTaken(err) {
-			s.setState(ctx, before.Status, before.Reason, before.Remedy)
 			return nil
 		}
+	}
+}
+
+// onHost is the work of an activity on the session's host. The state says so when no worker is there.
+func (s *session) onHost(opts workflow.ActivityOptions, name string, in any) Work {
+	return Work{HostID: s.Session.HostID, Name: name, Input: in, Options: opts, Away: s.hostAway}
+}
+
+// besides is the same beside what the session does, whose state stays.
+func (s *session) besides(opts workflow.ActivityOptions, name string, in any) Work {
+	w := s.onHost(opts, name, in)
+	w.Away = nil
+	return w
+}
+
+const reasonAway = "No worker of this session's host is running; waiting for one."
+
+// hostAway shows that no worker of the session's host is there, until none of what waits for one does any more.
+func (s *session) hostAway(ctx workflow.Context, away bool) {
+	if away {
+		if s.waiting++; s.waiting == 1 {
+			s.beforeWait = s.Session.State
+			s.setState(ctx, editors.StatusRecovering, reasonAway,
+				"Start it on that machine: sandbox-agent worker start, or sandbox-worker with the same Temporal settings.")
+		}
+		return
+	}
+	s.waiting--
+	if s.waiting == 0 && ctx.Err() == nil && s.Session.State.Reason == reasonAway {
+		s.setState(ctx, s.beforeWait.Status, s.beforeWait.Reason, s.beforeWait.Remedy)
 	}
 }
 

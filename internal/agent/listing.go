@@ -33,7 +33,7 @@ func (s *session) list(ctx workflow.Context) {
 		s.listed.Model == now.Model && s.listed.Backend == now.Backend {
 		return
 	}
-	renamed := s.listed.ID != "" && s.listed.Title != now.Title
+	changed := s.listed.ID != "" && (s.listed.Title != now.Title || s.listed.Backend != now.Backend)
 	s.listed = now
 	if err := workflow.UpsertMemo(ctx, map[string]any{MemoSession: now}); err != nil {
 		workflow.GetLogger(ctx).Warn("session memo not updated", "error", err)
@@ -41,7 +41,7 @@ func (s *session) list(ctx workflow.Context) {
 	if s.SearchAttributes {
 		s.upsertAttributes(ctx)
 	}
-	if renamed {
+	if changed {
 		s.signalManager(ctx, ManagerSignalChanged, now)
 	}
 }

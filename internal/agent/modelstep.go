@@ -49,6 +49,9 @@ func (s *session) modelStep(ctx workflow.Context) error {
 		failures++
 		if !res.Failure.Retryable || failures >= maxModelAttempts || res.Failure.RetryAfter > maxRetryAfter {
 			s.keepPartial(id, attempt, res.Message)
+			if res.Head != "" { // what the model was to see is in the conversation, though it did not answer
+				s.Head, s.Pending = res.Head, nil
+			}
 			return s.failModel(ctx, id, *res.Failure)
 		}
 		if err := s.backOff(ctx, failures, *res.Failure); err != nil {
@@ -64,7 +67,7 @@ func (s *session) callModel(ctx workflow.Context, itemID string, seq int64, atte
 	}
 	var res ModelStepResult
 	opts := workflow.ActivityOptions{StartToCloseTimeout: modelTimeout, HeartbeatTimeout: modelHeartbeat}
-	err := s.onHost(ctx, opts, ActivityModelStep, in, &res)
+	err := s.onHost(opts, ActivityModelStep, in).Do(ctx, &res)
 	return res, err
 }
 
@@ -140,7 +143,8 @@ func (s *session) keepPartial(id string, attempt int, t Text) {
 	}
 }
 
-// failModel ends the turn because of the model. What the user asked stays pending: the next turn's call carries it.
+// failModel ends the turn because of the model. What the user asked stays in the conversation, or pending: the next turn's
+// call carries it.
 func (s *session) failModel(ctx workflow.Context, id string, f ModelFailure) error {
 	s.endItem(ctx, id, func(i *editors.Item) { i.Status, i.Error = editors.ItemFailed, f.Message })
 	return &turnFailure{code: editors.CodeModelUnavailable, message: f.Message, remedy: f.Remedy}
@@ -152,5 +156,5 @@ func (s *session) abandonMessage(ctx workflow.Context, id string, err error) err
 		s.endItem(ctx, id, func(i *editors.Item) { i.Status = editors.ItemInterrupted })
 		return nil
 	}
-	return s.failModel(ctx, id, ModelFailure{Message: "The model call failed: " + cause(err), Remedy: "Run `sandbox-agent doctor`; the worker's log has the detail."})
+	return s.failModel(ctx, id, ModelFailure{Message: "The model call failed: " + cause(err), Remedy: remedyDoctor})
 }

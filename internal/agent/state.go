@@ -4,6 +4,7 @@ package agent
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"sandboxagent/editors"
@@ -22,6 +23,11 @@ const (
 	sealAboveBytes = 96 << 10
 	keepLiveItems  = 24
 	maxSealBytes   = 40 << 10 // of one segment
+	sealAboveEnds  = 48 << 10 // bytes of the ends of turns
+	maxEndPending  = 6 << 10  // of one of them
+	maxSeenBytes   = 128 << 10
+	maxNotes       = 8 // of those that the model has not seen
+	maxFormer      = 8
 )
 
 // Input starts or continues a session's workflow.
@@ -61,15 +67,30 @@ type State struct {
 
 	// Home is the directory on its host that is the session's own: the folder, or that of a fork. "": the folder.
 	Home string `json:"home,omitempty"`
-	// Base is the checkpoint of Home from when the session left it for another place: the way back is a merge against it. ""
-	// while the session is at home, or was never there.
+	// Base is the checkpoint of Home from when the session left it for another place, or was begun elsewhere with a copy of it:
+	// the way back is a merge against it. "" while the session is at home, or was never there.
 	Base string `json:"base,omitempty"`
+	// GitBase is, for a fork that was never at home, the user's own tree that its workspace began as.
+	GitBase string `json:"gitBase,omitempty"`
 	// ForkBase is, for a fork, the checkpoint up to which its parent has its changes; at first what the fork began as.
 	ForkBase string `json:"forkBase,omitempty"`
 	// Former are the sandboxes that the session has left, kept until a turn has succeeded in the present one.
 	Former []Sandbox `json:"former,omitempty"`
+	// Doomed are those that nobody needs any more.
+	Doomed []Sandbox `json:"doomed,omitempty"`
+	// LastEpoch is the highest epoch that was tried, also in vain: no sandbox gets the name of another.
+	LastEpoch int64 `json:"lastEpoch,omitempty"`
+
 	// Turns are the ends of the turns whose items are not yet sealed.
-	Turns []TurnEnd `json:"turns,omitempty"`
+	Turns      []TurnEnd `json:"turns,omitempty"`
+	LastEnded  int       `json:"lastEnded,omitempty"`  // the turn that ended last
+	SealedTurn int       `json:"sealedTurn,omitempty"` // the newest turn of a sealed item
+
+	Ops      []Op   `json:"ops,omitempty"` // in order of arrival; the first one may be under way
+	NextOp   int    `json:"nextOp,omitempty"`
+	Starting bool   `json:"starting,omitempty"` // the checkpoint of the session's start is still to be taken
+	Pictured string `json:"pictured,omitempty"` // what the last checkpoint is of
+	Stopped  bool   `json:"stopped,omitempty"`  // the sandbox was stopped because the session pauses
 
 	Paused      bool   `json:"paused,omitempty"`
 	Confinement string `json:"confinement,omitempty"` // what kept commands at the last model call
@@ -92,6 +113,7 @@ type Turn struct {
 	Steers    []Pending     `json:"steers,omitempty"` // messages for the next model call
 	Interrupt bool          `json:"interrupt,omitempty"`
 	Touched   bool          `json:"touched,omitempty"` // something that may change the workspace was begun
+	Ready     bool          `json:"ready,omitempty"`   // the sandbox was seen to be there
 }
 
 // Call is a tool call of the running turn.
@@ -115,7 +137,7 @@ type Seen struct {
 
 // NewState returns the state of a session that has just been created.
 func NewState(owner, folder string, searchAttributes bool, s editors.Session) State {
-	return State{Schema: stateSchema, Owner: owner, Folder: folder, Session: s, SearchAttributes: searchAttributes, NextItem: 1, NextTurn: 1, NextApproval: 1}
+	return State{Schema: stateSchema, Owner: owner, Folder: folder, Session: s, SearchAttributes: searchAttributes, NextItem: 1, NextTurn: 1, NextApproval: 1, NextOp: 1, Starting: true}
 }
 
 // recall fills answer with what was answered to request id before, and tells whether there was such an answer.
@@ -140,9 +162,18 @@ func (s *State) remember(id string, answer any) {
 		return // answers are plain structs: they always marshal
 	}
 	s.Seen = append(s.Seen, Seen{id, b})
-	if len(s.Seen) > maxSeen {
-		s.Seen = append([]Seen(nil), s.Seen[len(s.Seen)-maxSeen:]...)
+	drop, bytes := max(0, len(s.Seen)-maxSeen), 0
+	for i := len(s.Seen) - 1; i >= drop; i-- {
+		if bytes += len(s.Seen[i].ID) + len(s.Seen[i].Answer); bytes > maxSeenBytes && i < len(s.Seen)-1 {
+			drop = i + 1
+		}
 	}
+	s.Seen = append([]Seen(nil), s.Seen[drop:]...)
+}
+
+// answered tells whether there is an answer to request id.
+func (s *State) answered(id string) bool {
+	return slices.ContainsFunc(s.Seen, func(k Seen) bool { return k.ID == id })
 }
 
 func (s *State) item(id string) *editors.Item {

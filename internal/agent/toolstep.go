@@ -22,6 +22,9 @@ const (
 
 // toolStep runs all calls that are not done, then hands their results to the next model call.
 func (s *session) toolStep(ctx workflow.Context) error {
+	if err := s.awaitSandbox(ctx); err != nil {
+		return err
+	}
 	s.askApprovals(ctx)
 	wg := workflow.NewWaitGroup(ctx)
 	var failed error
@@ -126,7 +129,7 @@ func (s *session) callTool(ctx workflow.Context, c *Call, stop bool) (RunToolRes
 		EffectID: fmt.Sprintf("%s-%s", s.Session.ID, c.ItemID),
 	}
 	var res RunToolResult
-	err := s.onHost(ctx, workflow.ActivityOptions{StartToCloseTimeout: toolTimeout, HeartbeatTimeout: toolHeartbeat}, ActivityRunTool, in, &res)
+	err := s.onHost(workflow.ActivityOptions{StartToCloseTimeout: toolTimeout, HeartbeatTimeout: toolHeartbeat}, ActivityRunTool, in).Do(ctx, &res)
 	return res, err
 }
 
@@ -150,11 +153,15 @@ func (s *session) settleCalls(ctx workflow.Context) {
 	if len(s.Turn.Calls) == 0 {
 		return
 	}
+	why := "The turn ended"
+	if s.Turn.Interrupt {
+		why = "The user interrupted the turn"
+	}
 	for i := range s.Turn.Calls {
 		if c := &s.Turn.Calls[i]; !c.Done {
-			status, text := editors.ItemInterrupted, "The user interrupted the turn before this call ran."
+			status, text := editors.ItemInterrupted, why+" before this call ran."
 			if c.Attempt > 0 {
-				status, text = editors.ItemUnknown, "The user interrupted the turn; the outcome of this call is unknown."
+				status, text = editors.ItemUnknown, why+"; the outcome of this call is unknown."
 			}
 			s.endCall(ctx, c, RunToolResult{Status: status}, text)
 		}

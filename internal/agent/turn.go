@@ -5,9 +5,9 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"sandboxagent/editors"
@@ -17,7 +17,7 @@ import (
 func (s *session) openTurn(ctx workflow.Context, id int) {
 	s.Turn = &Turn{ID: id}
 	s.Session.TurnID = id
-	s.Paused = false
+	s.Paused, s.Stopped = false, false
 	s.emit(ctx, editors.Event{Type: editors.TurnStarted, TurnID: id})
 	s.setState(ctx, editors.StatusRunning, "Starting the turn.")
 }
@@ -60,13 +60,14 @@ func (s *session) titleFrom(ctx workflow.Context, text string) {
 // runTurn takes the running turn as far as it goes: to its end, or to a continue-as-new between two steps.
 func (s *session) runTurn(ctx workflow.Context) error {
 	tctx, cancel := workflow.WithCancel(ctx)
-	s.cancelTurn = cancel
-	defer func() { cancel(); s.cancelTurn = nil }()
+	s.cancelWork = cancel
+	defer func() { cancel(); s.cancelWork = nil }()
+	s.ensureSandbox(tctx)
 	for {
 		if s.Turn.Interrupt || s.destroying {
 			return s.endTurn(ctx, editors.TurnInterrupted, nil)
 		}
-		if s.shouldRoll(ctx) {
+		if s.shouldRoll(ctx) && !s.ensuring {
 			return errRoll
 		}
 		more, err := s.step(tctx)
@@ -98,7 +99,8 @@ func (s *session) step(ctx workflow.Context) (bool, error) {
 	if err := s.modelStep(ctx); err != nil {
 		return false, err
 	}
-	return len(s.Turn.Calls) > 0 || len(s.Turn.Steers) > 0, nil
+	steered := slices.ContainsFunc(s.Turn.Steers, func(p Pending) bool { return !p.Note })
+	return len(s.Turn.Calls) > 0 || steered, nil
 }
 
 // turnFailure ends a turn with a reason the user can act on.
@@ -110,96 +112,3 @@ type turnFailure struct {
 
 // Error implements error.
 func (f *turnFailure) Error() string { return f.message }
-
-func (s *session) endTurn(ctx workflow.Context, status editors.TurnStatus, failed *turnFailure) error {
-	turn := s.Turn
-	s.settleCalls(ctx)
-	s.withdrawApprovals(ctx, turn.ID)
-	s.checkpointAfter(ctx, turn) // before anybody learns that the turn has ended: what is written from then on is the user's
-	s.Pending = append(s.Pending, turn.Steers...)
-	usage := turn.Usage
-	end := editors.Event{Type: editors.TurnEnded, TurnID: turn.ID, Status: status, Usage: &usage}
-	if failed != nil {
-		end.Error = &editors.ErrorData{Code: failed.code, Remedy: failed.remedy}
-		end.Message = failed.message
-	}
-	s.Turn = nil
-	if len(s.Queue) == 0 {
-		s.restAfter(ctx, failed) // first, so that who follows a turn to its end has seen why it ended
-	}
-	s.emit(ctx, end)
-	s.nextQueued(ctx)
-	s.list(ctx)
-	if !s.destroying {
-		s.seal(ctx)
-	}
-	return nil
-}
-
-// nextQueued starts the turn of the request that waits longest, if there is one.
-func (s *session) nextQueued(ctx workflow.Context) {
-	if len(s.Queue) == 0 || s.destroying {
-		return
-	}
-	a := s.Queue[0]
-	s.Queue = append([]Ask(nil), s.Queue[1:]...)
-	s.openTurn(ctx, a.TurnID)
-	s.emit(ctx, editors.Event{Type: editors.QueueChanged, Queued: s.queued()})
-	s.admit(ctx, a)
-}
-
-func (s *session) restAfter(ctx workflow.Context, failed *turnFailure) {
-	if failed != nil {
-		s.setState(ctx, editors.StatusFailed, failed.message, failed.remedy)
-		return
-	}
-	s.rest(ctx)
-}
-
-// rest sets the state of a session without a running turn.
-func (s *session) rest(ctx workflow.Context) {
-	if s.Paused {
-		s.setState(ctx, editors.StatusPaused, "Paused; ask to go on.")
-		return
-	}
-	s.setState(ctx, editors.StatusIdle, "")
-}
-
-// seal moves the oldest completed items out of the carried state into a segment in the blob store.
-func (s *session) seal(ctx workflow.Context) {
-	for len(s.Items) > sealAboveItems || len(s.Items) > keepLiveItems && size(s.Items) > sealAboveBytes {
-		n := s.sealable()
-		if n == 0 || !s.sealOldest(ctx, n) {
-			return
-		}
-	}
-}
-
-// sealable counts the oldest items that are complete and fit into one segment.
-func (s *session) sealable() int {
-	n, bytes := 0, 0
-	for n < len(s.Items)-keepLiveItems && s.Items[n].Status != editors.ItemInProgress {
-		bytes += size(s.Items[n])
-		if bytes > maxSealBytes && n > 0 {
-			break
-		}
-		n++
-	}
-	return n
-}
-
-func (s *session) sealOldest(ctx workflow.Context, n int) bool {
-	actx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: HostQueue(s.Session.HostID), StartToCloseTimeout: sealTimeout,
-		RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 3},
-	})
-	in := SealInput{Sandbox: s.sandbox(), Segment: Segment{Prev: s.Sealed, Items: s.Items[:n]}}
-	var ref string
-	if err := workflow.ExecuteActivity(actx, ActivitySeal, in).Get(actx, &ref); err != nil {
-		workflow.GetLogger(ctx).Warn("items not sealed", "error", err)
-		return false
-	}
-	s.Sealed = ref
-	s.Items = append([]editors.Item(nil), s.Items[n:]...)
-	return true
-}

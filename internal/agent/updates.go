@@ -38,6 +38,11 @@ func (s *session) register(ctx workflow.Context) error {
 		{UpdateConfigure, s.configure, s.validateConfigure},
 		{UpdatePause, s.pause, s.validatePause},
 		{UpdateDestroy, s.destroy, s.validateDestroy},
+		{UpdateSwitch, s.switchBackend, s.validateSwitch},
+		{UpdateRestore, s.restore, s.validateRestore},
+		{UpdateAdopt, s.adopt, s.validateAdopt},
+		{UpdateOffer, s.offer, s.validateOffer},
+		{UpdateForkPoint, s.forkPoint, s.validateForkPoint},
 	}
 	for _, u := range updates {
 		if err := workflow.SetUpdateHandlerWithOptions(ctx, u.name, u.handler, workflow.UpdateHandlerOptions{Validator: u.validator}); err != nil {
@@ -45,6 +50,7 @@ func (s *session) register(ctx workflow.Context) error {
 		}
 	}
 	workflow.Go(ctx, s.listenForRenames)
+	workflow.Go(ctx, s.listenForAdoptions)
 	return nil
 }
 
@@ -100,7 +106,7 @@ func (s *session) ask(ctx workflow.Context, in AskInput) (editors.AskResult, err
 	}
 	a := Ask{AskInput: in, TurnID: s.NextTurn, At: workflow.Now(ctx)}
 	s.NextTurn++
-	queued := s.Turn != nil || len(s.Queue) > 0
+	queued := s.Turn != nil || len(s.Queue) > 0 || len(s.Ops) > 0
 	if !queued {
 		s.openTurn(ctx, a.TurnID)
 	}
@@ -194,8 +200,8 @@ func (s *session) interrupt(ctx workflow.Context, in editors.InterruptParams) (e
 		return out, nil
 	}
 	s.Turn.Interrupt = true
-	if s.cancelTurn != nil {
-		s.cancelTurn()
+	if s.cancelWork != nil {
+		s.cancelWork()
 	}
 	_, err := workflow.AwaitWithTimeout(ctx, interruptPatience, func() bool { return s.Turn == nil || s.Turn.ID != in.TurnID || s.draining })
 	if err != nil {
@@ -305,7 +311,7 @@ func (s *session) validatePause(editors.SessionParams) error { return s.open() }
 // pause keeps the session for later. A running turn goes on; the session counts as paused when it has ended.
 func (s *session) pause(ctx workflow.Context, _ editors.SessionParams) (SeqResult, error) {
 	s.Paused = true
-	if s.Turn == nil {
+	if s.Turn == nil && len(s.Ops) == 0 {
 		s.rest(ctx)
 	}
 	return SeqResult{Seq: s.Seq}, nil
@@ -321,30 +327,11 @@ func (s *session) validateDestroy(editors.SessionParams) error {
 // destroy ends the session and answers when it is gone. Repeating it is harmless.
 func (s *session) destroy(ctx workflow.Context, _ editors.SessionParams) (SeqResult, error) {
 	s.destroying = true
-	if s.cancelTurn != nil {
-		s.cancelTurn()
+	if s.cancelWork != nil {
+		s.cancelWork()
 	}
 	err := workflow.Await(ctx, func() bool { return s.gone })
 	return SeqResult{Seq: s.Seq}, err
-}
-
-func (s *session) listenForRenames(ctx workflow.Context) {
-	ch := workflow.GetSignalChannel(ctx, SignalRename)
-	for {
-		var in RenameSignal
-		if more := ch.Receive(ctx, &in); !more {
-			return
-		}
-		s.rename(ctx, in)
-	}
-}
-
-func (s *session) drainRenames(ctx workflow.Context) {
-	ch := workflow.GetSignalChannel(ctx, SignalRename)
-	var in RenameSignal
-	for ch.ReceiveAsync(&in) {
-		s.rename(ctx, in)
-	}
 }
 
 func (s *session) rename(ctx workflow.Context, in RenameSignal) {

@@ -37,8 +37,16 @@ type session struct {
 	draining   bool // about to continue as new: updates are turned away and come again
 	destroying bool
 	gone       bool
-	cancelTurn workflow.CancelFunc
-	listed     editors.Session // as last told to Temporal's visibility
+	cancelWork workflow.CancelFunc // of the turn or the operation that runs
+	listed     editors.Session     // as last told to Temporal's visibility
+
+	waiting    int // how many activities wait for a worker of the host
+	beforeWait editors.State
+	asides     int      // what runs beside the main loop
+	picturing  int      // checkpoints being taken of the workspace as it is, which nothing may change meanwhile
+	dropping   bool     // Doomed is being worked on
+	ensuring   bool     // the sandbox is being looked for, or made again
+	unready    *Failure // why it is not there
 }
 
 // Agent is AgentWorkflow.
@@ -47,13 +55,17 @@ func (w *Workflows) Agent(ctx workflow.Context, in Input) error {
 	if s.Schema != stateSchema {
 		return temporal.NewNonRetryableApplicationError(fmt.Sprintf("this worker understands session state %d, not %d", stateSchema, s.Schema), ErrTypeInvalid, nil)
 	}
-	if s.Seq == 0 {
+	if len(s.Events) == 0 {
 		s.sessionUpdated(ctx)
 	}
 	if err := s.register(ctx); err != nil {
 		return fmt.Errorf("register handlers: %w", err)
 	}
 	s.list(ctx)
+	if s.Starting {
+		workflow.Go(ctx, s.pictureStart)
+	}
+	s.dropDoomed(ctx)
 	for {
 		switch err := s.next(ctx); {
 		case errors.Is(err, errRoll):
@@ -66,10 +78,10 @@ func (w *Workflows) Agent(ctx workflow.Context, in Input) error {
 	}
 }
 
-// next waits for work and does it: one turn, or one continue-as-new.
+// next waits for work and does it: one turn, one operation, or one continue-as-new.
 func (s *session) next(ctx workflow.Context) error {
 	idle, err := workflow.AwaitWithTimeout(ctx, idleRoll, func() bool {
-		return s.Turn != nil || s.destroying || s.shouldRoll(ctx)
+		return s.Turn != nil || len(s.Ops) > 0 || s.destroying || s.shouldRoll(ctx) || s.shouldStop()
 	})
 	if err != nil {
 		return err
@@ -81,6 +93,10 @@ func (s *session) next(ctx workflow.Context) error {
 		return errRoll
 	case s.Turn != nil:
 		return s.runTurn(ctx)
+	case len(s.Ops) > 0:
+		return s.runOp(ctx)
+	case s.shouldStop():
+		s.stop(ctx)
 	}
 	return nil
 }
@@ -92,28 +108,26 @@ func (s *session) shouldRoll(ctx workflow.Context) bool {
 
 func (s *session) roll(ctx workflow.Context) error {
 	s.draining = true
-	if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
+	if err := workflow.Await(ctx, func() bool { return s.asides == 0 && workflow.AllHandlersFinished(ctx) }); err != nil {
 		return err
 	}
-	s.drainRenames(ctx)
+	s.drainSignals(ctx)
 	s.trimEvents(maxEventBytes / 2)
 	return workflow.NewContinueAsNewError(ctx, WorkflowName, Input{State: s.State})
 }
 
-// shutdown ends the session for good: its sandbox goes, the user's folder stays.
-func (s *session) shutdown(ctx workflow.Context) error {
-	opts := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: HostQueue(s.Session.HostID), StartToCloseTimeout: time.Minute, ScheduleToCloseTimeout: 2 * time.Minute,
-		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumAttempts: 5},
+// aside runs f beside the main loop, in a context that ends when the run or the session is about to.
+func (s *session) aside(ctx workflow.Context, f func(workflow.Context)) {
+	s.asides++
+	ended := false
+	actx, cancel := workflow.WithCancel(ctx)
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		_ = workflow.Await(ctx, func() bool { return ended || s.draining || s.destroying })
+		cancel()
 	})
-	reason := "Destroyed."
-	if err := workflow.ExecuteActivity(opts, ActivityDestroySandbox, DestroyInput{Sandbox: s.sandbox()}).Get(opts, nil); err != nil {
-		reason = "Destroyed, but its sandbox could not be removed: " + cause(err)
-	}
-	s.setState(ctx, editors.StatusDestroyed, reason)
-	s.tellManagerClosed(ctx)
-	s.gone = true
-	return workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) })
+	f(actx)
+	ended = true
+	s.asides--
 }
 
 // cause returns the innermost message of an activity's error, without Temporal's wrapping.
@@ -123,7 +137,7 @@ func cause(err error) string {
 		return app.Message()
 	}
 	var timeout *temporal.TimeoutError
-	if errors.As(err, &timeout) {
+	if errors.Is(err, errLost) || errors.As(err, &timeout) {
 		return "no worker did it in time"
 	}
 	return err.Error()

@@ -1,0 +1,110 @@
+// This file stops, ends and removes sandboxes: at a pause, after a move, and with the session.
+
+package agent
+
+import (
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"sandboxagent/editors"
+)
+
+const (
+	removeTime     = time.Minute     // of one try
+	removePatience = 2 * time.Minute // at a session's end
+	stopTime       = 2 * time.Minute
+	asidePatience  = time.Minute // until what ran beside a session that ends has ended
+	removeTries    = 10
+)
+
+// shutdown ends the session for good: its sandboxes go, the user's folder stays.
+func (s *session) shutdown(ctx workflow.Context) error {
+	if _, err := workflow.AwaitWithTimeout(ctx, asidePatience, func() bool { return s.asides == 0 }); err != nil {
+		return err
+	}
+	opts := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue: HostQueue(s.Session.HostID), StartToCloseTimeout: removeTime, ScheduleToCloseTimeout: removePatience,
+		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumAttempts: 5},
+	})
+	var removals []workflow.Future
+	for _, old := range append(append([]Sandbox(nil), s.Former...), s.Doomed...) {
+		removals = append(removals, workflow.ExecuteActivity(opts, ActivityDestroySandbox, DestroyInput{Sandbox: old, Former: true}))
+	}
+	last := DestroyInput{Sandbox: s.sandbox()}
+	if s.Session.ParentID != "" {
+		last.Home = s.Home
+	}
+	removals = append(removals, workflow.ExecuteActivity(opts, ActivityDestroySandbox, last))
+	reason := "Destroyed."
+	for _, removal := range removals {
+		if err := removal.Get(opts, nil); err != nil {
+			reason = "Destroyed, but its sandbox could not be removed: " + cause(err)
+		}
+	}
+	s.setState(ctx, editors.StatusDestroyed, reason)
+	s.tellManagerClosed(ctx)
+	s.gone = true
+	return workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) })
+}
+
+// doom gives a sandbox up: it is removed when there is time for it.
+func (s *session) doom(ctx workflow.Context, old ...Sandbox) {
+	s.Doomed = append(s.Doomed, old...)
+	s.dropDoomed(ctx)
+}
+
+// dropDoomed removes, beside the main loop, the sandboxes that nobody needs any more. What cannot be removed is left to the
+// worker, which looks for sandboxes without a session.
+func (s *session) dropDoomed(ctx workflow.Context) {
+	if s.dropping || len(s.Doomed) == 0 || s.draining || s.destroying {
+		return
+	}
+	s.dropping = true
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		s.aside(ctx, s.removeDoomed)
+		s.dropping = false
+	})
+}
+
+func (s *session) removeDoomed(ctx workflow.Context) {
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue: HostQueue(s.Session.HostID), StartToCloseTimeout: removeTime, WaitForCancellation: true,
+		RetryPolicy: &temporal.RetryPolicy{InitialInterval: 10 * time.Second, MaximumInterval: 10 * time.Minute, MaximumAttempts: removeTries},
+	})
+	for len(s.Doomed) > 0 {
+		err := workflow.ExecuteActivity(ctx, ActivityDestroySandbox, DestroyInput{Sandbox: s.Doomed[0], Former: true}).Get(ctx, nil)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			workflow.GetLogger(ctx).Warn("former sandbox not removed", "sandbox", s.Doomed[0].ID(), "error", err)
+		}
+		s.Doomed = append([]Sandbox(nil), s.Doomed[1:]...)
+	}
+}
+
+// shouldStop tells whether the session pauses in a sandbox that costs something while nobody uses it.
+func (s *session) shouldStop() bool {
+	return s.Paused && !s.Stopped && s.Turn == nil && len(s.Ops) == 0 && len(s.Queue) == 0 && s.Session.Backend.Kind != editors.Local
+}
+
+// stop stops the sandbox of a session that pauses. The next turn starts it again.
+func (s *session) stop(ctx workflow.Context) {
+	s.Stopped = true
+	ctx, cancel := workflow.WithCancel(ctx)
+	defer cancel()
+	s.cancelWork = cancel
+	defer func() { s.cancelWork = nil }()
+	f := s.besides(workflow.ActivityOptions{StartToCloseTimeout: stopTime}, ActivityStopSandbox, s.sandbox()).
+		Repeat(ctx, "stopping the sandbox", nil)
+	switch {
+	case s.destroying:
+	case f != nil:
+		s.notice(ctx, s.Session.TurnID, fmt.Sprintf("The sandbox was not stopped, so it goes on to cost what it costs: %s.", f.Message))
+	case s.Turn == nil && s.Paused:
+		s.rest(ctx)
+	}
+}

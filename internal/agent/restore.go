@@ -1,0 +1,81 @@
+// This file brings the workspace back to a checkpoint.
+
+package agent
+
+import (
+	"fmt"
+
+	"go.temporal.io/sdk/workflow"
+
+	"sandboxagent/editors"
+)
+
+func (s *session) validateRestore(in RestoreInput) error {
+	if s.known(opKey(UpdateRestore, in.RequestID)) {
+		return nil
+	}
+	if err := s.open(); err != nil {
+		return err
+	}
+	switch {
+	case in.DryRun:
+		return refuse(ErrTypeInvalid, "A dry run is asked of the session's worker.")
+	case in.CheckpointID == "":
+		return refuse(ErrTypeInvalid, "checkpointId is empty: list the checkpoints, and name one.")
+	}
+	if err := s.busy(); err != nil {
+		return err
+	}
+	return s.admitOp(in.RequestID, in)
+}
+
+// restore brings the workspace back and answers when it has.
+func (s *session) restore(ctx workflow.Context, in RestoreInput) (editors.RestoreResult, error) {
+	out, err := perform[editors.RestoreResult](ctx, s, Op{Key: opKey(UpdateRestore, in.RequestID), Restore: &in})
+	return out.Result, err
+}
+
+// goBack carries out a restore.
+func (s *session) goBack(ctx workflow.Context, op Op) (editors.RestoreResult, *Failure) {
+	id := short(op.Restore.CheckpointID)
+	s.setState(ctx, editors.StatusRunning, "Restoring checkpoint "+id+".")
+	var out RestoreOutput
+	opts := workflow.ActivityOptions{StartToCloseTimeout: carryTimeout, HeartbeatTimeout: carryHeartbeat}
+	task := RestoreTask{Sandbox: s.sandbox(), Restore: *op.Restore, Effect: s.effect(op, "")}
+	f := s.onHost(opts, ActivityRestore, task).Repeat(ctx, "restoring checkpoint "+id, &out)
+	if f == nil {
+		f = out.Failure
+	}
+	result := cutRestore(out.Result)
+	switch {
+	case s.destroying:
+		return result, f
+	case f != nil:
+		s.notice(ctx, s.Session.TurnID, fmt.Sprintf("Checkpoint %s was not restored: %s", id, f.sentence()))
+		return result, f
+	}
+	s.restored(ctx, op, out.Result)
+	return result, nil
+}
+
+// restored tells the user and the model what a restore has done.
+func (s *session) restored(ctx workflow.Context, op Op, r editors.RestoreResult) {
+	id := short(op.Restore.CheckpointID)
+	if r.Undo != "" {
+		s.tellPicture(ctx, r.Undo, "Before restoring "+id)
+	}
+	if len(r.Restored) > 0 {
+		s.pictureAfter(ctx, op, "restore", "After restoring "+id)
+	}
+	text := fmt.Sprintf("Restored %s to checkpoint %s", count(len(r.Restored), "file"), id)
+	if n := len(r.Kept); n > 0 {
+		text += fmt.Sprintf("; %s kept as they are", count(n, "file"))
+	}
+	if n := len(r.Conflicts); n > 0 {
+		text += fmt.Sprintf("; %s changed by somebody else kept: %s", count(n, "file"), listed(r.Conflicts, n))
+	}
+	s.notice(ctx, s.Session.TurnID, text+undoHint(r.Undo))
+	if n := len(r.Restored); n > 0 {
+		s.note(fmt.Sprintf("The user has brought files back to an earlier state: %s. Read them again before you rely on them.", listed(r.Restored, n)))
+	}
+}
