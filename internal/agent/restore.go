@@ -32,6 +32,7 @@ func (s *session) validateRestore(in RestoreInput) error {
 // restore brings the workspace back and answers when it has.
 func (s *session) restore(ctx workflow.Context, in RestoreInput) (editors.RestoreResult, error) {
 	out, err := perform[editors.RestoreResult](ctx, s, Op{Key: opKey(UpdateRestore, in.RequestID), Restore: &in})
+	out.Result.Seq = out.Seq
 	return out.Result, err
 }
 
