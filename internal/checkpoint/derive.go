@@ -225,7 +225,7 @@ func (d *deriver) git(b *branch, at string, e *tree.Entry) error {
 	if err != nil {
 		return err
 	}
-	if e.Kind != tree.Dir {
+	if !isDir(e) || from != nil && !isDir(from) {
 		return d.instead(b, at, e, from)
 	}
 	return d.add(b, at, e, func(at string, h tree.Hash) (*branch, error) {
