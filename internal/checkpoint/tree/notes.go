@@ -16,17 +16,19 @@ const (
 	Pipe       Reason = 1
 	Socket     Reason = 2
 	Device     Reason = 3
-	Mount      Reason = 4 // another file system
-	TooLarge   Reason = 5 // a single file over the limit
-	Excluded   Reason = 6 // by a pattern
-	Unreadable Reason = 7 // the picture is partial
-	TooDeep    Reason = 8 // more than MaxDepth directories; the picture is partial
-	Changing   Reason = 9 // it kept changing while it was read: what was read may never have been there at one time
+	Mount      Reason = 4  // another file system
+	TooLarge   Reason = 5  // a single file over the limit
+	Excluded   Reason = 6  // by a pattern
+	Unreadable Reason = 7  // the picture is partial
+	TooDeep    Reason = 8  // more than MaxDepth directories; the picture is partial
+	Changing   Reason = 9  // it kept changing while it was read: what was read may never have been there at one time
+	Unfinished Reason = 10 // a restore that is being made, or was cut short: half of it may be in the picture, which is partial
 )
 
 var reasons = map[Reason]string{
 	Pipe: "a pipe", Socket: "a socket", Device: "a device", Mount: "another file system", TooLarge: "larger than the limit",
 	Excluded: "excluded", Unreadable: "cannot be read", TooDeep: "too deep", Changing: "kept changing while it was read",
+	Unfinished: "an unfinished restore, of which half may be in the checkpoint",
 }
 
 // String says it in words.
@@ -36,7 +38,7 @@ func (r Reason) String() string { return reasons[r] }
 func (r Reason) Left() bool { return r != Changing }
 
 // Partial tells whether the picture lacks what it should hold.
-func (r Reason) Partial() bool { return r == Unreadable || r == TooDeep }
+func (r Reason) Partial() bool { return r == Unreadable || r == TooDeep || r == Unfinished }
 
 // Note is one path with its reason.
 type Note struct {

@@ -8,13 +8,15 @@ import (
 	"time"
 
 	"sandboxagent/internal/checkpoint/tree"
+	"sandboxagent/internal/sandbox"
 )
 
 // Changer is a tree that can be changed: a Tree, or one reached through a helper.
 type Changer interface {
-	// Begin prepares a change.
+	// Begin prepares a change, or finds it begun.
 	Begin(ctx context.Context, c Change) (Begun, error)
-	// Put gives content of steps; it may be called concurrently for different steps.
+	// Put gives content of steps; it may be called concurrently for different steps. Like Commit it fails with
+	// ClassNotFound when the change is not begun, or not any more.
 	Put(ctx context.Context, id string, pieces []Piece) error
 	// Commit makes the change.
 	Commit(ctx context.Context, id string) (Outcome, error)
@@ -31,27 +33,40 @@ const (
 	putBytes   = 1 << 20 // collected before they are put
 	putPieces  = 500
 	abortTime  = 10 * time.Second
+	applyTries = 3
 )
 
-// Apply makes a change. check, if not nil, may refuse after it is known what the file system takes.
+// Apply makes a change. check, if not nil, may refuse after it is known what the file system takes. When the change is
+// lost on the way, because the helper died or somebody cleared the folder up, it begins again under the same id.
 func Apply(ctx context.Context, to Changer, c Change, content Content, check func(Begun) error) (Outcome, error) {
-	begun, err := to.Begin(ctx, c)
-	if err != nil || begun.Outcome != nil {
-		return *orEmpty(begun.Outcome), err
+	for try := 1; ; try++ {
+		begun, err := to.Begin(ctx, c)
+		if err != nil || begun.Outcome != nil {
+			return *orEmpty(begun.Outcome), err
+		}
+		o, err := finish(ctx, to, &c, begun, content, check)
+		if sandbox.ClassOf(err) != sandbox.ClassNotFound || try == applyTries {
+			return o, err
+		}
 	}
+}
+
+// finish gives a change that is begun its content and commits it.
+func finish(ctx context.Context, to Changer, c *Change, begun Begun, content Content, check func(Begun) error) (Outcome, error) {
+	var err error
 	if check != nil {
 		err = check(begun)
 	}
 	if err == nil {
-		err = putAll(ctx, to, &c, content)
+		err = putAll(ctx, to, c, content)
 	}
-	if err != nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTime)
-		defer cancel()
-		_ = to.Abort(ctx, c.ID) // who begins the next change aborts what is left
-		return Outcome{}, err
+	if err == nil {
+		return to.Commit(ctx, c.ID)
 	}
-	return to.Commit(ctx, c.ID)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTime)
+	defer cancel()
+	_ = to.Abort(ctx, c.ID) // who begins the next change aborts what is left
+	return Outcome{}, err
 }
 
 // putAll gives all content, a few files at a time.

@@ -5,9 +5,9 @@ package worktree
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"syscall"
@@ -24,6 +24,8 @@ const (
 	MaxSteps    = 500_000
 	MaxChangeID = 256         // bytes
 	staleAfter  = time.Minute // a change that nobody has worked on for so long makes room for another
+
+	orphanTime = 5 * time.Second // for who began a change to come back over another connection
 )
 
 // Step changes one path. Before and After are named by the last element of Path; the Hash of a Dir means nothing.
@@ -145,10 +147,15 @@ type change struct {
 	fresh int    // of the tree built in stage; -1 unless Fresh
 	many  bool   // so many files that the file system as a whole is made durable
 
+	begun Begun     // what Begin answered
+	sum   tree.Hash // of the steps
+
 	mu      sync.Mutex
 	started []bool // by step: a piece of its content has come
 	sealed  []bool // all of it has
 	last    time.Time
+	by      any // who worked on it last
+	orphan  bool
 
 	undo []func() error
 	kept []Kept
@@ -162,16 +169,22 @@ const (
 	manyFiles = 64
 )
 
-// Begin prepares a change: nothing but a directory of ours is made. A change begun before and given up makes room.
-func (t *Tree) Begin(_ context.Context, c Change) (Begun, error) {
+// Begin prepares a change: nothing but a directory of ours is made. A change begun before goes on when it is the same,
+// with the content it has, and makes room when it was given up.
+func (t *Tree) Begin(ctx context.Context, c Change) (Begun, error) {
 	if err := checkChange(&c); err != nil {
 		return Begun{}, err
 	}
 	t.changing.Lock()
 	defer t.changing.Unlock()
-	if t.current != nil {
-		if t.current.ID != c.ID && time.Since(t.current.lastUse()) < staleAfter {
-			return Begun{}, sandbox.Errorf(sandbox.ClassConflict, opChange, "another restore of this folder is running")
+	sum := tree.Sum(EncodeSteps(&c))
+	if n := t.current; n != nil {
+		if n.sum == sum && n.whole() {
+			n.touch(ctx)
+			return n.begun, nil
+		}
+		if n.ID != c.ID && !n.abandoned() {
+			return Begun{}, anotherRestore()
 		}
 		t.drop()
 	}
@@ -179,31 +192,23 @@ func (t *Tree) Begin(_ context.Context, c Change) (Begun, error) {
 	if err != nil {
 		return Begun{}, err
 	}
-	begun, n, err := t.begin(c, lock)
-	if err != nil || n == nil {
-		unlock(lock)
-		return begun, err
-	}
-	t.current = n
-	return begun, nil
-}
-
-// begin returns no change when it was made before.
-func (t *Tree) begin(c Change, lock *os.File) (Begun, *change, error) {
-	done, err := t.settle(c.ID)
+	done, err := t.settle(ctx, c.ID)
 	if err != nil || done != nil {
-		return Begun{Outcome: done}, nil, err
+		unlock(lock)
+		return Begun{Outcome: done}, err
 	}
 	n := &change{
-		Change: c, tree: t, lock: lock, stage: stagePrefix + nonce(), root: -1, dir: -1, fresh: -1,
-		started: make([]bool, len(c.Steps)), sealed: make([]bool, len(c.Steps)), last: time.Now(),
+		Change: c, tree: t, lock: lock, stage: stagePrefix + nonce(), root: -1, dir: -1, fresh: -1, sum: sum,
+		started: make([]bool, len(c.Steps)), sealed: make([]bool, len(c.Steps)),
 	}
-	begun, err := n.prepare()
-	if err != nil {
+	n.touch(ctx)
+	if n.begun, err = n.prepare(ctx); err != nil {
 		n.abandon()
-		return Begun{}, nil, err
+		unlock(lock)
+		return Begun{}, err
 	}
-	return begun, n, nil
+	t.current = n
+	return n.begun, nil
 }
 
 func checkChange(c *Change) error {
@@ -231,12 +236,6 @@ func checkChange(c *Change) error {
 	return nil
 }
 
-func (n *change) lastUse() time.Time {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.last
-}
-
 func (n *change) fault(step string) error {
 	if n.tree.opts.Fault == nil {
 		return nil
@@ -245,25 +244,32 @@ func (n *change) fault(step string) error {
 }
 
 // find returns the change that is under way.
-func (t *Tree) find(id string) (*change, error) {
+func (t *Tree) find(ctx context.Context, id string) (*change, error) {
 	if t.current == nil || t.current.ID != id {
 		return nil, sandbox.Errorf(sandbox.ClassNotFound, opChange, "no such restore is under way")
 	}
-	t.current.mu.Lock()
-	defer t.current.mu.Unlock()
-	t.current.last = time.Now()
+	t.current.touch(ctx)
 	return t.current, nil
 }
 
 // Abort gives a change up that was not committed. Nothing of it is left.
-func (t *Tree) Abort(_ context.Context, id string) error {
+func (t *Tree) Abort(ctx context.Context, id string) error {
 	t.changing.Lock()
 	defer t.changing.Unlock()
-	if _, err := t.find(id); err != nil {
+	if _, err := t.find(ctx, id); err != nil {
 		return nil //nolint:nilerr // nothing to give up
 	}
 	t.drop()
 	return nil
+}
+
+// Close gives up what is not committed. Nothing of it is left.
+func (t *Tree) Close() {
+	t.changing.Lock()
+	defer t.changing.Unlock()
+	if t.current != nil {
+		t.drop()
+	}
 }
 
 // drop gives the current change up.
@@ -279,40 +285,32 @@ func (n *change) abandon() {
 	if n.root < 0 {
 		return
 	}
-	if err := removeAll(n.root, n.stage); err == nil {
+	if err := n.dissolve(); err == nil {
 		n.tree.forget()
 	}
 	n.close()
 }
 
+// dissolve removes the stage, the mark first: without it, whoever finds the rest may remove that.
+func (n *change) dissolve() error {
+	if n.dir >= 0 {
+		if err := unix.Unlinkat(n.dir, commitMark, 0); err != nil && !errors.Is(err, syscall.ENOENT) {
+			return err
+		}
+	}
+	if err := n.fault("dissolve"); err != nil {
+		return err
+	}
+	return removeAll(n.root, n.stage)
+}
+
+// close gives the locks on the folder and the stage back.
 func (n *change) close() {
 	for _, fd := range []*int{&n.fresh, &n.dir, &n.root} {
 		if *fd >= 0 {
+			unlockFd(*fd)
 			closeFd(*fd)
 			*fd = -1
 		}
 	}
-}
-
-// lockChanges makes this process the only one that changes the tree.
-func (t *Tree) lockChanges() (*os.File, error) {
-	if err := t.makeState(); err != nil {
-		return nil, err
-	}
-	f, err := os.OpenFile(filepath.Join(t.opts.State, "change.lock"), os.O_RDWR|os.O_CREATE|syscall.O_CLOEXEC, 0o600)
-	if err != nil {
-		return nil, fileError("", err)
-	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		_ = f.Close()
-		return nil, sandbox.Errorf(sandbox.ClassConflict, opChange, "another restore of this folder is running")
-	}
-	return f, nil
-}
-
-// unlock lets others change the tree. Closing alone would leave the lock to a process that is just being started and has
-// not yet closed what it inherited.
-func unlock(lock *os.File) {
-	_ = unix.Flock(int(lock.Fd()), unix.LOCK_UN)
-	_ = lock.Close()
 }

@@ -21,9 +21,9 @@ import (
 func (t *Tree) Commit(ctx context.Context, id string) (Outcome, error) {
 	t.changing.Lock()
 	defer t.changing.Unlock()
-	n, err := t.find(id)
+	n, err := t.find(ctx, id)
 	if err != nil {
-		return t.repeated(id, err)
+		return t.repeated(ctx, id, err)
 	}
 	if ctx.Err() != nil {
 		return Outcome{}, canceled(ctx, opChange)
@@ -31,7 +31,7 @@ func (t *Tree) Commit(ctx context.Context, id string) (Outcome, error) {
 	if err := n.complete(); err != nil {
 		return Outcome{}, err
 	}
-	if err = n.ready(); err != nil {
+	if err = n.ready(ctx); err != nil {
 		t.drop()
 		return Outcome{}, err
 	}
@@ -43,13 +43,13 @@ func (t *Tree) Commit(ctx context.Context, id string) (Outcome, error) {
 }
 
 // repeated returns the outcome of a change that was made before.
-func (t *Tree) repeated(id string, unknown error) (Outcome, error) {
+func (t *Tree) repeated(ctx context.Context, id string, unknown error) (Outcome, error) {
 	lock, err := t.lockChanges()
 	if err != nil {
 		return Outcome{}, err
 	}
 	defer unlock(lock)
-	if o, err := t.settle(id); err != nil || o != nil {
+	if o, err := t.settle(ctx, id); err != nil || o != nil {
 		return *orEmpty(o), err
 	}
 	return Outcome{}, unknown
@@ -62,8 +62,9 @@ func orEmpty(o *Outcome) *Outcome {
 	return o
 }
 
-// ready does what is left to be done beside the tree and makes it durable; from then on a crash leads to the change.
-func (n *change) ready() error {
+// ready does what is left to be done beside the tree, makes it durable and locks the folder; from then on a crash leads
+// to the change.
+func (n *change) ready(ctx context.Context) error {
 	if err := n.fault("ready"); err != nil {
 		return fileError("", err)
 	}
@@ -74,12 +75,33 @@ func (n *change) ready() error {
 		if err := n.finishFreshDirs(); err != nil {
 			return err
 		}
+	} else if err := n.inherit(); err != nil {
+		return err
+	}
+	if err := n.sync(); err != nil {
+		return err
+	}
+	if err := alone(ctx, n.root); err != nil {
+		return err
+	}
+	if n.Fresh {
 		if err := n.checkEmpty(); err != nil {
 			return err
 		}
 	}
-	if err := n.sync(); err != nil {
-		return err
+	return n.mark()
+}
+
+// mark tells everybody that the tree is being changed.
+func (n *change) mark() error {
+	if err := makeFile(n.dir, commitMark); err != nil {
+		return fileError(n.stage, err)
+	}
+	if err := unix.Fsync(n.dir); err != nil {
+		return fileError(n.stage, err)
+	}
+	if err := n.fault("mark"); err != nil {
+		return fileError("", err)
 	}
 	return n.record(phaseCommitting, nil)
 }
@@ -155,6 +177,9 @@ func (n *change) carryOut() (Outcome, error) {
 	if err == nil {
 		err = n.sync()
 	}
+	if err == nil && n.resumed {
+		err = n.salvage()
+	}
 	o := Outcome{Kept: n.kept}
 	if err == nil {
 		err = n.record(phaseDone, &o)
@@ -163,19 +188,25 @@ func (n *change) carryOut() (Outcome, error) {
 		return Outcome{}, n.undone(err)
 	}
 	if n.fault("clean") == nil {
-		_ = removeAll(n.root, n.stage) // what stays is removed by the next change
+		_ = n.dissolve() // what stays is removed by whoever looks next
 	}
 	return o, nil
 }
 
-// undone puts everything back and returns err.
+// undone puts everything back and returns err. What was made before a crash cannot be put back: the journal stays.
 func (n *change) undone(err error) error {
+	if n.resumed {
+		return &sandbox.Error{
+			Class: sandbox.ClassOf(err), Op: opChange, Err: err,
+			Message: "an earlier restore of this folder was cut short and could not be completed; mend what the details say, and it is completed with the next one",
+		}
+	}
 	var failed error
 	for _, undo := range slices.Backward(n.undo) {
 		failed = errors.Join(failed, undo())
 	}
 	if failed == nil && !n.precious {
-		failed = removeAll(n.root, n.stage)
+		failed = n.dissolve()
 	}
 	if failed != nil { // the journal stays: the next change completes this one
 		return &sandbox.Error{

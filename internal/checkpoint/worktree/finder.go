@@ -79,6 +79,9 @@ func removeAll(dir int, name string) error {
 	}
 	_ = chmodAt(dir, name, 0o700)
 	fd, err := openDirectory(dir, name, unix.O_NOFOLLOW)
+	if gone(err) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -92,7 +95,10 @@ func removeAll(dir int, name string) error {
 			return err
 		}
 	}
-	return unix.Unlinkat(dir, name, unix.AT_REMOVEDIR)
+	if err := unix.Unlinkat(dir, name, unix.AT_REMOVEDIR); !gone(err) {
+		return err
+	}
+	return nil
 }
 
 // fileError classifies what a system call on path returned.

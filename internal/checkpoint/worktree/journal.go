@@ -181,10 +181,11 @@ func (t *Tree) forget() {
 	os.Remove(filepath.Join(t.opts.State, stepsFile))
 }
 
-// Recover undoes or completes a change that was cut short. It does nothing while another process makes one.
-func (t *Tree) Recover(context.Context) error {
+// recoverOwn undoes or completes a change that was cut short, if it is in this journal.
+func (t *Tree) recoverOwn(ctx context.Context) error {
 	t.changing.Lock()
 	defer t.changing.Unlock()
+	t.dropOrphan(t.current)
 	if _, err := os.Stat(filepath.Join(t.opts.State, recordFile)); errors.Is(err, fs.ErrNotExist) || t.current != nil {
 		return nil
 	}
@@ -193,12 +194,12 @@ func (t *Tree) Recover(context.Context) error {
 		return nil //nolint:nilerr // somebody is at it
 	}
 	defer unlock(lock)
-	_, err = t.settle("")
+	_, err = t.settle(ctx, "")
 	return err
 }
 
 // settle undoes or completes an earlier change. It returns the outcome if that was the change id.
-func (t *Tree) settle(id string) (*Outcome, error) {
+func (t *Tree) settle(ctx context.Context, id string) (*Outcome, error) {
 	b, err := os.ReadFile(filepath.Join(t.opts.State, recordFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -208,7 +209,7 @@ func (t *Tree) settle(id string) (*Outcome, error) {
 		err = json.Unmarshal(b, &r)
 	}
 	if err != nil {
-		return nil, &sandbox.Error{Class: sandbox.ClassCorrupt, Op: opChange, Message: "the journal of an earlier restore is damaged", Err: err}
+		return nil, damagedJournal(err)
 	}
 	if r.Phase == phaseDone {
 		t.sweep(r.Stage)
@@ -218,7 +219,7 @@ func (t *Tree) settle(id string) (*Outcome, error) {
 		}
 		return nil, nil
 	}
-	o, err := t.resume(r)
+	o, err := t.resume(ctx, r)
 	if err != nil || r.ID != id {
 		return nil, err
 	}
@@ -235,28 +236,36 @@ func (t *Tree) sweep(stage string) {
 	_ = removeAll(root, stage)
 }
 
+func damagedJournal(err error) error {
+	return &sandbox.Error{Class: sandbox.ClassCorrupt, Op: opChange, Message: "the journal of an earlier restore is damaged", Err: err}
+}
+
 // resume returns the outcome of a change that it completed, nil for one that it undid.
-func (t *Tree) resume(r record) (*Outcome, error) {
+func (t *Tree) resume(ctx context.Context, r record) (*Outcome, error) {
 	n := &change{tree: t, stage: r.Stage, root: -1, dir: -1, fresh: -1, resumed: true}
 	defer n.close()
 	var err error
 	if n.root, err = t.openRoot(opChange); err != nil {
 		return nil, err
 	}
-	if r.Phase != phaseCommitting {
-		if err := removeAll(n.root, n.stage); err != nil {
+	if err := alone(ctx, n.root); err != nil {
+		return nil, err
+	}
+	begun, err := n.reopen()
+	if err != nil {
+		return nil, err
+	}
+	if r.Phase != phaseCommitting || !begun {
+		if err := n.dissolve(); err != nil {
 			return nil, fileError(n.stage, err)
 		}
 		t.forget()
 		return nil, nil
 	}
 	if n.Change, err = t.readSteps(); err != nil {
-		return nil, &sandbox.Error{Class: sandbox.ClassCorrupt, Op: opChange, Message: "the journal of an earlier restore is damaged", Err: err}
+		return nil, damagedJournal(err)
 	}
 	n.many = len(n.Steps) > manyFiles
-	if n.dir, err = openDirectory(n.root, n.stage, unix.O_NOFOLLOW); err != nil {
-		return nil, fileError(n.stage, err)
-	}
 	if n.Fresh {
 		if n.fresh, err = openDirectory(n.dir, freshDir, unix.O_NOFOLLOW); err != nil {
 			return nil, fileError(n.stage, err)
@@ -267,4 +276,21 @@ func (t *Tree) resume(r record) (*Outcome, error) {
 		return nil, err
 	}
 	return &o, nil
+}
+
+// reopen opens the stage and tells whether the tree was being changed from it. It was not, or not any more, when the
+// mark is missing, or all of the stage: somebody has cleared the folder up, and what is left to do can be begun again.
+func (n *change) reopen() (begun bool, err error) {
+	n.dir, err = openDirectory(n.root, n.stage, unix.O_NOFOLLOW)
+	if gone(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fileError(n.stage, err)
+	}
+	_ = flock(context.Background(), n.dir, unix.LOCK_EX, 0)
+	if _, err = statAt(n.dir, commitMark); gone(err) {
+		return false, nil
+	}
+	return err == nil, fileError(n.stage, err)
 }

@@ -3,6 +3,7 @@
 package worktree
 
 import (
+	"context"
 	"errors"
 	"syscall"
 
@@ -13,10 +14,21 @@ import (
 )
 
 // prepare makes the directory of the change and, for a fresh tree, all directories in it.
-func (n *change) prepare() (Begun, error) {
+func (n *change) prepare(ctx context.Context) (Begun, error) {
 	var err error
 	if n.root, err = n.tree.openRoot(opChange); err != nil {
 		return Begun{}, err
+	}
+	if err := alone(ctx, n.root); err != nil {
+		return Begun{}, err
+	}
+	defer unlockFd(n.root)
+	busy, half := clearStages(n.root)
+	switch {
+	case busy != "":
+		return Begun{}, anotherRestore()
+	case half != "":
+		return Begun{}, unfinishedRestore(half)
 	}
 	if n.Fresh {
 		if err := n.checkEmpty(); err != nil {
@@ -35,6 +47,10 @@ func (n *change) prepare() (Begun, error) {
 	if n.dir, err = makeDirectory(n.root, n.stage); err != nil {
 		return Begun{}, fileError(n.stage, err)
 	}
+	if err := n.fault("stage"); err != nil {
+		return Begun{}, err
+	}
+	_ = flock(ctx, n.dir, unix.LOCK_EX, 0) // nobody else has it; where there are no locks, nobody removes it either
 	begun, err := n.probe()
 	if err != nil {
 		return Begun{}, err

@@ -29,6 +29,7 @@ func (t *Tree) Scan(ctx context.Context, o ScanOptions, store Store) error {
 	if err := t.makeState(); err != nil {
 		return err
 	}
+	_ = t.recoverOwn(ctx) // what cannot be completed now is noted
 	cache := t.loadCache(o)
 	if o.Rehash || cache.base == "" || !store.Known(cache.base) {
 		cache.root = nil
@@ -56,6 +57,7 @@ type scan struct {
 	opts     ScanOptions
 	store    Store
 	excluded *excluder
+	locked   bool // no change is made meanwhile
 	device   uint64
 	began    int64 // nanoseconds
 	mapped   map[uint64]bool
@@ -134,6 +136,10 @@ func (s *scan) run(t *Tree, old *dir) (*dir, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.locked, err = share(s.ctx, fd); err != nil {
+		closeFd(fd)
+		return nil, err
+	}
 	st, err := statFile(fd)
 	if err != nil {
 		closeFd(fd)
@@ -142,7 +148,9 @@ func (s *scan) run(t *Tree, old *dir) (*dir, error) {
 	s.device, s.began, s.mapped = st.device, now(), mapped()
 	s.cond = sync.NewCond(&s.mu)
 	top := &node{old: old, from: &sharedDir{fd: fd}}
-	top.from.refs.Store(1)
+	top.from.refs.Store(2) // the other is for the lock
+	defer top.from.release()
+	defer unlockFd(fd)
 	s.queue = []*node{top}
 	workers := s.opts.Workers
 	if workers <= 0 {

@@ -5,7 +5,6 @@ package worktree
 import (
 	"context"
 	"strconv"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -19,7 +18,7 @@ const zeroBlock = 4096 // bytes; blocks that are all zero become holes
 func (t *Tree) Put(ctx context.Context, id string, pieces []Piece) error {
 	t.changing.RLock()
 	defer t.changing.RUnlock()
-	n, err := t.find(id)
+	n, err := t.find(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -163,7 +162,6 @@ func (n *change) complete() error {
 			return &sandbox.Error{Class: sandbox.ClassInvalid, Op: opChange, Path: n.Steps[i].Path, Message: "its content is missing"}
 		}
 	}
-	n.last = time.Now()
 	return nil
 }
 

@@ -13,7 +13,12 @@ import (
 	"sandboxagent/internal/checkpoint/tree"
 )
 
-const changedMeanwhile = "it was changed meanwhile"
+const (
+	changedMeanwhile = "it was changed meanwhile"
+
+	oldPrefix  = "old-" // in a stage, before the number of a step: what it took away
+	keptSuffix = "~"    // behind that number, maybe repeated: what it replaces, where that takes more than one system call
+)
 
 func (n *change) keep(s *Step, conflict bool, reason string) {
 	n.kept = append(n.kept, Kept{Path: s.Path, Reason: reason, Conflict: conflict})
@@ -173,12 +178,13 @@ func (n *change) makeDir(s *Step, dir int, name string) error {
 		return err
 	}
 	n.undoAt(s, func(dir int, name string) error { return unix.Unlinkat(dir, name, unix.AT_REMOVEDIR) })
+	settleIn(dir, dir, name)
 	return nil
 }
 
 // takeAway moves a file or link into the stage.
 func (n *change) takeAway(s *Step, dir int, name, staged string) (bool, error) {
-	old := "old-" + staged
+	old := oldPrefix + staged
 	if err := moveNew(dir, name, n.dir, old); err != nil {
 		return false, err
 	}
@@ -202,6 +208,9 @@ func (n *change) putBack(dir int, name, old string) error {
 
 // bring moves what is staged to where nothing is.
 func (n *change) bring(s *Step, dir int, name, staged string) error {
+	if s.Link == "" {
+		settleIn(dir, n.dir, staged)
+	}
 	err := moveNew(n.dir, staged, dir, name)
 	if errors.Is(err, syscall.EEXIST) {
 		n.keep(s, true, changedMeanwhile)
@@ -334,61 +343,4 @@ func holds(dir int, name string, want *tree.Entry) bool {
 	}
 	e, err := hashFile(fd, st.size)
 	return err == nil && e.Hash == want.Hash && e.Chunked == want.Chunked
-}
-
-// writable lets do change a directory of ours that is write-protected.
-func writable(dir int, do func() error) error {
-	err := do()
-	if !errors.Is(err, syscall.EACCES) {
-		return err
-	}
-	st, serr := statFile(dir)
-	if serr != nil || unix.Fchmod(dir, uint32(st.perm)|0o700) != nil {
-		return err
-	}
-	err = do()
-	if cerr := unix.Fchmod(dir, uint32(st.perm)); err == nil {
-		err = cerr
-	}
-	return err
-}
-
-// moveNew moves an entry to where nothing may be.
-func moveNew(fromDir int, from string, toDir int, to string) error {
-	err := renameNoReplace(fromDir, from, toDir, to)
-	if !unsupported(err) {
-		return err
-	}
-	if err = unix.Linkat(fromDir, from, toDir, to, 0); err == nil {
-		return unix.Unlinkat(fromDir, from, 0)
-	}
-	if errors.Is(err, syscall.EEXIST) || errors.Is(err, syscall.ENOENT) {
-		return err
-	}
-	if _, serr := statAt(toDir, to); serr == nil { // a directory, or a file system without links
-		return syscall.EEXIST
-	}
-	return unix.Renameat(fromDir, from, toDir, to)
-}
-
-// exchange swaps what is staged with an entry. Where the file system cannot do that in one step, a hard link keeps the
-// old content while the new one is renamed over it.
-func exchange(stage int, staged string, dir int, name string) error {
-	err := renameExchange(stage, staged, dir, name)
-	if !unsupported(err) {
-		return err
-	}
-	keep := staged + "~"
-	if err := unix.Linkat(dir, name, stage, keep, 0); err != nil {
-		return err
-	}
-	if err := unix.Renameat(stage, staged, dir, name); err != nil {
-		_ = unix.Unlinkat(stage, keep, 0)
-		return err
-	}
-	return unix.Renameat(stage, keep, stage, staged)
-}
-
-func unsupported(err error) bool {
-	return errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP)
 }

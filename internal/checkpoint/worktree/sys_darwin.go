@@ -4,7 +4,10 @@ package worktree
 
 import "golang.org/x/sys/unix"
 
-const noAtime = 0
+const (
+	noAtime     = 0
+	noAttribute = unix.ENOATTR
+)
 
 // nextData does not look for holes: zeros are found by reading them.
 func nextData(_ int, offset, _ int64) int64 { return offset }
@@ -20,5 +23,8 @@ func renameNoReplace(fromDir int, from string, toDir int, to string) error {
 func chmodAt(dir int, name string, perm uint32) error {
 	return unix.Fchmodat(dir, name, perm, unix.AT_SYMLINK_NOFOLLOW)
 }
+
+// keepsAttribute tells whether a file that replaces another keeps an extended attribute of it.
+func keepsAttribute(string) bool { return true }
 
 func syncAll(int) error { return unix.Sync() }

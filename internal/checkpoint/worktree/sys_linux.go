@@ -5,12 +5,16 @@ package worktree
 import (
 	"errors"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-const noAtime = unix.O_NOATIME
+const (
+	noAtime     = unix.O_NOATIME
+	noAttribute = unix.ENODATA
+)
 
 // nextData returns where the file has data from offset on, at most size.
 func nextData(fd int, offset, size int64) int64 {
@@ -53,6 +57,11 @@ func chmodAt(dir int, name string, perm uint32) error {
 		return syscall.ELOOP
 	}
 	return unix.Chmod("/proc/self/fd/"+strconv.Itoa(fd), perm)
+}
+
+// keepsAttribute tells whether a file that replaces another keeps an extended attribute of it.
+func keepsAttribute(name string) bool {
+	return strings.HasPrefix(name, "user.") || name == "system.posix_acl_access"
 }
 
 // syncAll makes everything on the file system durable.

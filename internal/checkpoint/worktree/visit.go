@@ -154,6 +154,9 @@ func (w *worker) list(n *node, fd int, names []string) error {
 		}
 		path := prefix + name
 		switch {
+		case strings.HasPrefix(name, stagePrefix) && n.up == nil:
+			w.stage(fd, name)
+			continue
 		case strings.HasPrefix(name, stagePrefix), strings.HasPrefix(name, editPrefix), path == w.excluded.own:
 			continue
 		case w.excluded.match(path, name):
@@ -165,6 +168,19 @@ func (w *worker) list(n *node, fd int, names []string) error {
 		}
 	}
 	return nil
+}
+
+// stage removes what a change has left, and notes one that is being made: half of it may be in the picture.
+func (w *worker) stage(root int, name string) {
+	switch examine(root, name) {
+	case dead:
+		if w.locked {
+			_ = removeAll(root, name) // what stays is tried again by the next picture
+		}
+	case committing, unfinished:
+		w.note(name, tree.Unfinished, 0)
+	case preparing, notOurs:
+	}
 }
 
 // entry adds one name to n.now, unless it cannot be part of a picture. What changes meanwhile is tried again.

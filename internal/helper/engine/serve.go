@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"sandboxagent/internal/checkpoint/worktree"
 	"sandboxagent/internal/helper/wire"
 	"sandboxagent/internal/sandbox"
 )
@@ -42,6 +43,7 @@ func (e *Engine) Serve(ctx context.Context, rwc io.ReadWriteCloser, build string
 	err := s.loop()
 	cancel()
 	s.wg.Wait()
+	e.tree.Gone(s)
 	if s.leave {
 		return ErrLeave
 	}
@@ -124,7 +126,7 @@ func (s *server) begin(m wire.Message) {
 		})
 		return
 	}
-	ctx, cancel := context.WithCancel(s.ctx)
+	ctx, cancel := context.WithCancel(worktree.By(s.ctx, s))
 	s.running[m.Stream] = cancel
 	s.wg.Go(func() {
 		defer cancel()

@@ -1,0 +1,66 @@
+// This file looks through what a crash has left in a stage before that is removed: between a step and the look at what
+// it moved, something of the user's may have been there.
+
+package worktree
+
+import (
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// salvage puts back what is neither what a step replaced nor what it brought. A fresh tree replaced nothing.
+func (n *change) salvage() error {
+	if n.Fresh {
+		return nil
+	}
+	fd, err := openDirectory(n.dir, ".", unix.O_NOFOLLOW)
+	if err != nil {
+		return fileError(n.stage, err)
+	}
+	defer closeFd(fd)
+	names, err := readNames(fd, make([]byte, 64<<10))
+	if err != nil {
+		return fileError(n.stage, err)
+	}
+	f := n.finder()
+	defer f.close()
+	for _, name := range names {
+		i, err := strconv.Atoi(strings.TrimRight(strings.TrimPrefix(name, oldPrefix), keptSuffix))
+		if err != nil || i < 0 || i >= len(n.Steps) {
+			continue
+		}
+		s := &n.Steps[i]
+		if matches(n.dir, name, s.Before) || matches(n.dir, name, s.After) {
+			continue
+		}
+		if err := n.giveBack(f, s, name); err != nil {
+			return fileError(s.Path, err)
+		}
+	}
+	return nil
+}
+
+// giveBack moves something of the user's to where it was: in exchange for what the step brought, beside what is somebody
+// else's, or to the top when its directory is gone.
+func (n *change) giveBack(f *finder, s *Step, staged string) error {
+	dir, name, err := f.find(s.Path)
+	if gone(err) {
+		dir, name, err = n.root, path.Base(s.Path), nil
+	}
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(n.kept, func(k Kept) bool { return k.Path == s.Path }) {
+		n.keep(s, true, changedMeanwhile)
+	}
+	return writable(dir, func() error {
+		if s.brings() && matches(dir, name, s.After) {
+			return exchange(n.dir, staged, dir, name)
+		}
+		return n.putBack(dir, name, staged)
+	})
+}
