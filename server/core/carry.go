@@ -30,7 +30,7 @@ func (c *Conn) switchBackend(ctx context.Context, p editors.SwitchParams) (edito
 	if err != nil {
 		return editors.SwitchResult{}, err
 	}
-	held, err := unsavedIn(ctx, onDisk(target.Backend, target.Folder))
+	held, err := unsavedIn(ctx, onDisk(target))
 	if err != nil {
 		return editors.SwitchResult{}, err
 	}
@@ -49,21 +49,36 @@ func (c *Core) destination(ctx context.Context, v agent.View, b editors.Backend)
 	if err != nil {
 		return target, err
 	}
-	if err := checkBackend(b); err != nil {
+	if err := c.checkDestination(ctx, b); err != nil {
 		return target, err
 	}
-	switch {
-	case b.WorkspaceRoot != "" && b.Kind != editors.Local:
-		return target, editors.Errorf(editors.CodeInvalidParams, "workspaceRoot is for the backend local; %s has a place of its own", b.Kind).
-			WithRemedy("Leave workspaceRoot out.")
-	case b.WorkspaceRoot != "":
-		err = c.checkRoot(b.WorkspaceRoot)
-	}
+	home, err := homeOf(v)
 	if err != nil {
 		return target, err
 	}
+	if b.Kind == editors.Local && b.WorkspaceRoot == "" && home != target.Folder {
+		b.WorkspaceRoot = home
+	}
 	target.Backend, target.Epoch = b, target.Epoch+1
-	return target, c.checkAvailable(ctx, b.Kind)
+	return target, nil
+}
+
+func (c *Core) checkDestination(ctx context.Context, b editors.Backend) error {
+	if err := checkBackend(b); err != nil {
+		return err
+	}
+	switch {
+	case b.WorkspaceRoot != "" && b.Kind != editors.Local:
+		return editors.Errorf(editors.CodeInvalidParams, "workspaceRoot is for the backend local; %s has a place of its own", b.Kind).
+			WithRemedy("Leave workspaceRoot out.")
+	case b.Image != "" && b.Kind == editors.Local:
+		return editors.Errorf(editors.CodeInvalidParams, "the backend local has no images").WithRemedy("Leave image out.")
+	case b.WorkspaceRoot != "":
+		if err := c.checkRoot(b.WorkspaceRoot); err != nil {
+			return err
+		}
+	}
+	return c.checkAvailable(ctx, b.Kind)
 }
 
 // planSwitch asks this host's worker what a switch would carry; nothing is changed.
@@ -74,11 +89,14 @@ func (c *Core) planSwitch(ctx context.Context, v agent.View, target agent.Sandbo
 	}
 	const what = "looking at what a switch would carry"
 	var out agent.CarryOutput
-	if comesHome(v, target) {
+	switch {
+	case target.Backend == v.Session.Backend:
+		return editors.SwitchResult{}, editors.Errorf(editors.CodeConflict, "the session runs there already")
+	case comesHome(v, target):
 		out, err = c.plan(ctx, what, CallPlanMerge, agent.MergeInput{
 			Sandbox: target, From: from, Base: v.Base, OnConflict: in.OnConflict, Held: in.Held, DryRun: true,
 		})
-	} else {
+	default:
 		out, err = c.plan(ctx, what, CallPlanOpen, agent.OpenInput{Sandbox: target, From: from, IntoNonEmpty: in.IntoNonEmpty, DryRun: true})
 	}
 	if err != nil {
@@ -90,7 +108,7 @@ func (c *Core) planSwitch(ctx context.Context, v agent.View, target agent.Sandbo
 // comesHome tells whether a switch brings a session back to the directory that it left, where files may have changed since.
 func comesHome(v agent.View, target agent.Sandbox) bool {
 	home, err := homeOf(v)
-	return err == nil && v.Base != "" && filepath.Clean(onDisk(target.Backend, home)) == filepath.Clean(home)
+	return err == nil && v.Base != "" && filepath.Clean(onDisk(target)) == filepath.Clean(home)
 }
 
 func (c *Core) plan(ctx context.Context, what, method string, in any) (agent.CarryOutput, error) {
@@ -114,7 +132,7 @@ func (c *Conn) adoptFork(ctx context.Context, p editors.AdoptParams) (editors.Ad
 	if err != nil {
 		return editors.AdoptResult{}, err
 	}
-	held, err := unsavedIn(ctx, onDisk(target.Backend, target.Folder))
+	held, err := unsavedIn(ctx, onDisk(target))
 	if err != nil {
 		return editors.AdoptResult{}, err
 	}

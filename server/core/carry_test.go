@@ -83,6 +83,7 @@ func TestWhereASessionCannotGo(t *testing.T) {
 		{"s1", local(home), editors.CodeInvalidParams, "cannot be worked in"},
 		{"s1", local("/does/not/exist"), editors.CodeInvalidParams, "there is no folder /does/not"},
 		{"s1", local(file), editors.CodeInvalidParams, "is not a folder"},
+		{"s1", editors.Backend{Kind: editors.Local, Image: "debian"}, editors.CodeInvalidParams, "no images"},
 		{"s1", editors.Backend{Kind: editors.Docker, WorkspaceRoot: "/w"}, editors.CodeInvalidParams, "for the backend local"},
 	} {
 		_, err := run[editors.SwitchResult](t, conn, "switch", editors.SwitchParams{SessionID: tt.session, Backend: tt.backend})
@@ -165,6 +166,9 @@ func TestDryRunsChangeNothing(t *testing.T) {
 	require.Equal(t, int64(1), worker.open.Epoch)
 	require.Equal(t, editors.Local, worker.open.From.Backend.Kind)
 
+	_, err = run[editors.SwitchResult](t, conn, "switch", editors.SwitchParams{SessionID: "s1", Backend: editors.Backend{Kind: editors.Local}, DryRun: true})
+	require.Equal(t, editors.CodeConflict, editors.CodeOf(err), "it is there")
+
 	s.place.Base, s.view.Backend = "left", toDocker
 	_, err = run[editors.SwitchResult](t, conn, "switch", editors.SwitchParams{SessionID: "s1", Backend: editors.Backend{Kind: editors.Local}, DryRun: true, OnConflict: editors.ConflictMine})
 	require.NoError(t, err)
@@ -173,7 +177,10 @@ func TestDryRunsChangeNothing(t *testing.T) {
 	adopted, err := run[editors.AdoptResult](t, conn, "adopt", editors.AdoptParams{SessionID: "fork", DryRun: true})
 	require.NoError(t, err)
 	require.Equal(t, "s1", adopted.SessionID)
-	require.Equal(t, []any{"base", "s1", "fork", "/forks/x"}, []any{worker.merge.Base, worker.merge.SessionID, worker.merge.From.SessionID, worker.merge.From.Folder})
+	require.Equal(t, []any{"base", "s1", "fork"}, []any{worker.merge.Base, worker.merge.SessionID, worker.merge.From.SessionID})
+	_, err = run[editors.SwitchResult](t, conn, "switch", editors.SwitchParams{SessionID: "fork", Backend: editors.Backend{Kind: editors.Local}, DryRun: true})
+	require.NoError(t, err)
+	require.Equal(t, "/forks/x", worker.open.Backend.WorkspaceRoot, "its own folder, where it never was")
 
 	worker.out.Failure = &agent.Failure{Code: editors.CodeCorruptCheckpoint, Message: "The checkpoint is damaged."}
 	_, err = run[editors.AdoptResult](t, conn, "adopt", editors.AdoptParams{SessionID: "fork", DryRun: true})

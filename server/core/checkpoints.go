@@ -44,11 +44,11 @@ func (c *Conn) restore(ctx context.Context, p editors.RestoreParams) (editors.Re
 	if err != nil {
 		return editors.RestoreResult{}, err
 	}
-	home, err := homeOf(v)
+	place, err := c.core.sandboxOf(v)
 	if err != nil {
 		return editors.RestoreResult{}, err
 	}
-	held, err := unsavedIn(ctx, onDisk(v.Session.Backend, home))
+	held, err := unsavedIn(ctx, onDisk(place))
 	if err != nil {
 		return editors.RestoreResult{}, err
 	}

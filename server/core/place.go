@@ -41,7 +41,7 @@ func (c *Core) here(ctx context.Context, id string) (agent.View, error) {
 // sandboxOf tells the worker where a session is.
 func (c *Core) sandboxOf(v agent.View) (agent.Sandbox, error) {
 	s := v.Session
-	folder, err := homeOf(v)
+	folder, err := folderPath(s.WorkspaceFolder)
 	return agent.Sandbox{
 		SessionID: s.ID, Owner: c.opts.Config.Owner, HostID: s.HostID, Folder: folder, Backend: s.Backend, Epoch: s.Epoch,
 	}, err
@@ -55,15 +55,15 @@ func homeOf(v agent.View) (string, error) {
 	return folderPath(v.Session.WorkspaceFolder)
 }
 
-// onDisk returns the directory of this host's disk in which a backend works, "" for one that works elsewhere.
-func onDisk(b editors.Backend, home string) string {
+// onDisk returns the directory of this host's disk in which a sandbox works, "" for one that works elsewhere.
+func onDisk(s agent.Sandbox) string {
 	switch {
-	case b.Kind != editors.Local:
+	case s.Backend.Kind != editors.Local:
 		return ""
-	case b.WorkspaceRoot != "":
-		return b.WorkspaceRoot
+	case s.Backend.WorkspaceRoot != "":
+		return s.Backend.WorkspaceRoot
 	}
-	return home
+	return s.Folder
 }
 
 // checkBackend refuses what is no backend.
