@@ -263,10 +263,9 @@ func (s *session) told(ctx workflow.Context, op Op, out CarryOutput) {
 	if out.CheckpointID == "" {
 		s.pictureAfter(ctx, op, "switch", "After moving to "+name)
 	}
-	const lost = "packages, running processes and background commands did not travel"
-	s.notice(ctx, s.Session.TurnID, fmt.Sprintf("Now runs in %s: %s; %s%s", name, carried, lost, undoHint(out.Undo)))
+	s.notice(ctx, s.Session.TurnID, fmt.Sprintf("Now runs in %s: %s; %s%s", name, carried, doesNotTravel, undoHint(out.Undo)))
 	s.note("The session has moved: files and commands are now in "+name+", and no longer where they were.",
 		"Of the workspace, "+carried+".",
-		"What was installed or started elsewhere is not here: "+lost+". Look at what is there before you rely on it.",
+		"What was installed or started elsewhere is not here: "+doesNotTravel+". Look at what is there before you rely on it.",
 		strings.Join(firstOf(out.Notes, maxTold, maxName), " "))
 }

@@ -17,6 +17,8 @@ const (
 	maxListSize = 12 << 10 // bytes of one
 )
 
+const doesNotTravel = "packages, running processes and background commands did not travel"
+
 // sentence is the failure as a notice tells it.
 func (f Failure) sentence() string {
 	text := strings.TrimSuffix(f.Message, ".") + "."

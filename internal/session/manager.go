@@ -22,8 +22,10 @@ const (
 	maxSessions = 1000 // kept in the registry; older ones are still found in visibility
 	maxSeen     = 256
 	rollEvents  = 2000
-	pageLimit   = 50
-	maxPage     = 200
+	// mustRollEvents ends a run for certain, earlier than the server would.
+	mustRollEvents = 10_000
+	pageLimit      = 50
+	maxPage        = 200
 	// maxCarried bounds the registry as JSON; the carried state must stay well under Temporal's 2 MB.
 	maxCarried = 900 << 10
 )
@@ -34,6 +36,7 @@ type manager struct {
 	state    State
 	ready    bool // the registry has been rebuilt
 	draining bool
+	forks    []*forking // being made
 }
 
 // Manager is SessionManagerWorkflow.
@@ -46,7 +49,7 @@ func Manager(ctx workflow.Context, in Input) error {
 		return err
 	}
 	m.listen(ctx)
-	if err := workflow.Await(ctx, func() bool { return m.shouldRoll(ctx) }); err != nil {
+	if err := workflow.Await(ctx, func() bool { return m.shouldRoll(ctx) && (!m.filling() || m.mustRoll(ctx)) }); err != nil {
 		return err
 	}
 	m.draining = true
@@ -61,6 +64,11 @@ func Manager(ctx workflow.Context, in Input) error {
 func (m *manager) shouldRoll(ctx workflow.Context) bool {
 	info := workflow.GetInfo(ctx)
 	return info.GetContinueAsNewSuggested() || info.GetCurrentHistoryLength() > rollEvents
+}
+
+// mustRoll tells whether the run has grown so long that it ends even though a fork is being filled, which is asked for again.
+func (m *manager) mustRoll(ctx workflow.Context) bool {
+	return workflow.GetInfo(ctx).GetCurrentHistoryLength() > mustRollEvents
 }
 
 // restore takes over the registry, or rebuilds it from visibility when there is none.
@@ -88,6 +96,9 @@ func (m *manager) register(ctx workflow.Context) error {
 		return err
 	}
 	if err := workflow.SetUpdateHandlerWithOptions(ctx, UpdateCreate, m.create, workflow.UpdateHandlerOptions{Validator: m.validateCreate}); err != nil {
+		return err
+	}
+	if err := workflow.SetUpdateHandlerWithOptions(ctx, UpdateFork, m.fork, workflow.UpdateHandlerOptions{Validator: m.validateFork}); err != nil {
 		return err
 	}
 	return workflow.SetUpdateHandlerWithOptions(ctx, UpdateForget, m.forget, workflow.UpdateHandlerOptions{Validator: func(ForgetInput) error { return m.open() }})
@@ -141,24 +152,36 @@ func (m *manager) create(ctx workflow.Context, in CreateInput) (CreateResult, er
 		return CreateResult{Session: *s}, nil
 	}
 	s := newSession(workflow.Now(ctx), in)
+	state := agent.NewState(m.owner, in.Folder, m.state.SearchAttributes, s)
+	if s.Backend.Kind == editors.Local {
+		state.Home = s.Backend.WorkspaceRoot // where it works is its own directory
+	}
+	if err := m.start(ctx, in.RequestID, state); err != nil {
+		return CreateResult{}, err
+	}
+	return CreateResult{Session: s}, nil
+}
+
+// start starts the workflow of a session and lists it.
+func (m *manager) start(ctx workflow.Context, requestID string, state agent.State) error {
+	s := state.Session
 	cctx := workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
-		WorkflowID: agent.WorkflowID(in.SessionID), TaskQueue: agent.AgentQueue,
+		WorkflowID: agent.WorkflowID(s.ID), TaskQueue: agent.AgentQueue,
 		ParentClosePolicy:     enums.PARENT_CLOSE_POLICY_ABANDON,
 		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		Memo:                  map[string]any{agent.MemoSession: s},
 	})
-	state := agent.NewState(m.owner, in.Folder, m.state.SearchAttributes, s)
 	err := workflow.ExecuteChildWorkflow(cctx, agent.WorkflowName, agent.Input{State: state}).GetChildWorkflowExecution().Get(cctx, nil)
 	var started *temporal.ChildWorkflowExecutionAlreadyStartedError
 	if err != nil && !errors.As(err, &started) {
-		return CreateResult{}, refuse("internal", "The session's workflow could not be started: %v", err)
+		return refuse("internal", "The session's workflow could not be started: %v", err)
 	}
 	m.add(s)
-	m.state.Seen = append(m.state.Seen, Seen{in.RequestID, s.ID})
+	m.state.Seen = append(m.state.Seen, Seen{requestID, s.ID})
 	if len(m.state.Seen) > maxSeen {
 		m.state.Seen = append([]Seen(nil), m.state.Seen[len(m.state.Seen)-maxSeen:]...)
 	}
-	return CreateResult{Session: s}, nil
+	return nil
 }
 
 func newSession(now time.Time, in CreateInput) editors.Session {

@@ -24,6 +24,10 @@ type harness struct {
 	found   Found
 	lists   int
 	started []agent.Input
+
+	opened    []agent.OpenInput
+	destroyed []agent.DestroyInput
+	open      func(context.Context, agent.OpenInput) (agent.CarryOutput, error)
 }
 
 func newHarness(t *testing.T) *harness {
@@ -38,6 +42,7 @@ func newHarness(t *testing.T) *harness {
 		h.lists++
 		return h.found, nil
 	}, activity.RegisterOptions{Name: ActivityListSessions})
+	h.registerForking()
 	return h
 }
 

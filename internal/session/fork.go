@@ -1,0 +1,213 @@
+// This file forks sessions: a sandbox of its own first, filled from a checkpoint, then the session that works in it.
+
+package session
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"sandboxagent/editors"
+	"sandboxagent/internal/agent"
+)
+
+const (
+	maxForks      = 16 // being made at a time
+	fillTime      = time.Hour
+	fillHeartbeat = 15 * time.Second
+	removeTime    = time.Minute
+)
+
+// forking is a fork that is being made.
+type forking struct {
+	requestID string
+	session   editors.Session
+	away      bool // it waits for a worker of its host, and nothing has begun
+}
+
+// filling tells whether a worker is making the sandbox of a fork.
+func (m *manager) filling() bool {
+	return slices.ContainsFunc(m.forks, func(f *forking) bool { return !f.away })
+}
+
+func (m *manager) making(requestID string) bool {
+	return requestID != "" && slices.ContainsFunc(m.forks, func(f *forking) bool { return f.requestID == requestID })
+}
+
+func (m *manager) validateFork(in ForkInput) error {
+	p := in.Point
+	switch {
+	case !validID(in.SessionID) || in.SessionID == p.Session.ID || p.Session.ID == "" || p.Sandbox.HostID == "":
+		return refuse(agent.ErrTypeInvalid, "A fork needs a source, and an id of its own of at most 64 letters, digits and dashes.")
+	case p.Turn.CheckpointID == "":
+		return refuse(agent.ErrTypeInvalid, "A fork needs a checkpoint to begin with.")
+	case !path.IsAbs(in.Home):
+		return refuse(agent.ErrTypeInvalid, "The fork's directory %q is not an absolute path.", in.Home)
+	case len(in.RequestID) > editors.MaxRequestID:
+		return refuse(agent.ErrTypeInvalid, "requestId is longer than %d bytes.", editors.MaxRequestID)
+	}
+	if in.Params.Backend != nil {
+		if err := agent.CheckBackend(*in.Params.Backend); err != nil {
+			return err
+		}
+	}
+	if len(m.forks) >= maxForks && !m.making(in.RequestID) {
+		return refuse(agent.ErrTypeBusy, "%d forks are being made; wait for one of them.", len(m.forks))
+	}
+	return m.open()
+}
+
+// fork makes a session that goes on from a point of another one. Whatever fails, there is no fork then.
+func (m *manager) fork(ctx workflow.Context, in ForkInput) (CreateResult, error) {
+	if err := workflow.Await(ctx, func() bool { return m.ready && !m.making(in.RequestID) }); err != nil {
+		return CreateResult{}, err
+	}
+	if s := m.seen(in.RequestID); s != nil {
+		return CreateResult{Session: *s}, nil
+	}
+	if m.find(in.SessionID) != nil {
+		return CreateResult{}, refuse(agent.ErrTypeConflict, "There is a session %s already.", in.SessionID)
+	}
+	forked := m.describe(workflow.Now(ctx), in)
+	f := &forking{requestID: in.RequestID, session: forked.Session}
+	m.forks = append(m.forks, f)
+	defer func() { m.forks = slices.DeleteFunc(m.forks, func(other *forking) bool { return other == f }) }()
+	box := agent.Sandbox{
+		SessionID: in.SessionID, Owner: m.owner, HostID: in.Point.Sandbox.HostID, Folder: in.Point.Sandbox.Folder, Backend: forked.Session.Backend,
+	}
+	var err error
+	if forked.Carried, err = m.fill(ctx, f, box, in); err != nil {
+		return CreateResult{}, err
+	}
+	state := agent.NewForkState(m.owner, m.state.SearchAttributes, forked)
+	if err := m.start(ctx, in.RequestID, state); err != nil {
+		m.empty(ctx, agent.DestroyInput{Sandbox: box, Home: forked.Home})
+		return CreateResult{}, err
+	}
+	return CreateResult{Session: state.Session}, nil
+}
+
+// fill makes the fork's sandbox with what it begins with.
+func (m *manager) fill(ctx workflow.Context, f *forking, box agent.Sandbox, in ForkInput) (agent.CarryOutput, error) {
+	fctx, cancel := workflow.WithCancel(ctx)
+	ended := false
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		_ = workflow.Await(ctx, func() bool { return ended || m.draining })
+		cancel()
+	})
+	defer func() { ended = true }()
+	p := in.Point
+	base := p.GitBase
+	if base == "" {
+		base = p.Turn.CheckpointID
+	}
+	work := agent.Work{
+		HostID: box.HostID, Name: agent.ActivityOpenCarried,
+		Options: workflow.ActivityOptions{StartToCloseTimeout: fillTime, HeartbeatTimeout: fillHeartbeat},
+		Input: agent.OpenInput{
+			Sandbox: box, From: p.Sandbox, CheckpointID: p.Turn.CheckpointID, Base: base, Effect: box.SessionID + "-fork", Reason: "fork", TurnID: p.Turn.ID,
+		},
+		Away: func(_ workflow.Context, away bool) { f.away = away },
+	}
+	var out agent.CarryOutput
+	failure := work.Repeat(fctx, "making the fork", &out)
+	if m.draining && failure != nil {
+		return out, m.open()
+	}
+	if failure == nil {
+		failure = out.Failure
+	}
+	if failure != nil {
+		return out, failure.Refusal()
+	}
+	return out, nil
+}
+
+// empty removes the sandbox of a fork that has not come to be.
+func (m *manager) empty(ctx workflow.Context, in agent.DestroyInput) {
+	actx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue: agent.HostQueue(in.HostID), StartToCloseTimeout: removeTime, ScheduleToCloseTimeout: 2 * removeTime,
+		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumAttempts: 5},
+	})
+	if err := workflow.ExecuteActivity(actx, agent.ActivityDestroySandbox, in).Get(actx, nil); err != nil {
+		workflow.GetLogger(ctx).Warn("sandbox of a failed fork not removed", "sandbox", in.ID(), "error", err)
+	}
+}
+
+// describe says what the fork will be.
+func (m *manager) describe(now time.Time, in ForkInput) agent.Forked {
+	source := in.Point.Session
+	b, home := source.Backend, path.Clean(in.Home)
+	b.WorkspaceRoot = ""
+	if in.Params.Backend != nil {
+		b = *in.Params.Backend
+	}
+	switch {
+	case b.Kind != editors.Local:
+	case b.WorkspaceRoot == "":
+		b.WorkspaceRoot = home
+	default:
+		b.WorkspaceRoot = path.Clean(b.WorkspaceRoot)
+		home = b.WorkspaceRoot
+	}
+	s := editors.Session{
+		ID: in.SessionID, Title: agent.CleanTitle(in.Params.Title), TitleSource: editors.TitleUser, WorkspaceFolder: source.WorkspaceFolder,
+		Backend: b, Model: source.Model, Effort: source.Effort, ApprovalMode: source.ApprovalMode, ParentID: source.ID, HostID: source.HostID,
+		CreatedAt: now, UpdatedAt: now, State: editors.State{Status: editors.StatusIdle, Since: now},
+	}
+	if s.Title == "" {
+		s.Title, s.TitleSource = m.forkTitle(source, b), editors.TitleGenerated
+	}
+	return agent.Forked{Session: s, Home: home, Point: in.Point}
+}
+
+// forkTitle names a fork after its source: X [docker] on another kind of backend, else X (fork #n).
+func (m *manager) forkTitle(source editors.Session, b editors.Backend) string {
+	if b.Kind != source.Backend.Kind {
+		return titled(source.Title, fmt.Sprintf(" [%s]", b.Kind))
+	}
+	n := 1
+	for _, s := range m.children(source.ID) {
+		if s.Backend.Kind == source.Backend.Kind {
+			n++
+		}
+	}
+	for m.titleTaken(source.ID, titled(source.Title, forkSuffix(n))) {
+		n++
+	}
+	return titled(source.Title, forkSuffix(n))
+}
+
+func forkSuffix(n int) string { return fmt.Sprintf(" (fork #%d)", n) }
+
+// titled puts a suffix behind a title, which is cut if both are too long.
+func titled(title, suffix string) string {
+	if r := []rune(title); len(r)+len(suffix) > editors.MaxTitleRunes {
+		title = string(r[:editors.MaxTitleRunes-len(suffix)])
+	}
+	return title + suffix
+}
+
+// children are the forks of a session, with those being made.
+func (m *manager) children(id string) []editors.Session {
+	var out []editors.Session
+	for _, s := range m.state.Sessions {
+		if s.ParentID == id {
+			out = append(out, s)
+		}
+	}
+	for _, f := range m.forks {
+		if f.session.ParentID == id {
+			out = append(out, f.session)
+		}
+	}
+	return out
+}
+
+func (m *manager) titleTaken(parent, title string) bool {
+	return slices.ContainsFunc(m.children(parent), func(s editors.Session) bool { return s.Title == title })
+}
