@@ -30,6 +30,8 @@ type Ref struct {
 	Item       string    `json:"item,omitempty"`
 	Reason     Reason    `json:"reason,omitempty"`
 	Effect     string    `json:"effect,omitempty"` // id of the restore that it undoes
+	To         string    `json:"to,omitempty"`     // of Undo, once that is done: the checkpoint that was restored
+	Paths      []string  `json:"paths,omitempty"`  // of Undo: what of it; none: all
 	Summary    string    `json:"summary,omitempty"`
 	At         time.Time `json:"at"`
 }
@@ -42,6 +44,8 @@ const (
 	Requested Reason = "requested" // by the user
 	Turn      Reason = "turn"      // by the agent's work
 	Undo      Reason = "undo"      // before a restore
+	Carry     Reason = "carry"     // it came from, or goes to, another sandbox of the session
+	Fork      Reason = "fork"      // the session began with it
 )
 
 const opRef = "refer to a checkpoint"
@@ -76,10 +80,14 @@ func (s *Store) Pin(r Ref) error {
 	if _, err := s.manifest(r.Checkpoint); err != nil {
 		return err
 	}
-	path := s.refPath(&r)
-	if _, err := os.Stat(path); err == nil {
+	if _, err := os.Stat(s.refPath(&r)); err == nil {
 		return nil
 	}
+	return s.repin(r)
+}
+
+// repin writes a ref, also over one of the same name that tells less.
+func (s *Store) repin(r Ref) error {
 	if r.At.IsZero() {
 		r.At = time.Now()
 	}
@@ -87,6 +95,7 @@ func (s *Store) Pin(r Ref) error {
 	if err != nil {
 		return fmt.Errorf("encode ref: %w", err)
 	}
+	path := s.refPath(&r)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return classed(opRef, err)
 	}

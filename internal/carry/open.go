@@ -1,0 +1,320 @@
+// This file makes a fresh sandbox that holds the tree of a checkpoint.
+
+package carry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"sandboxagent/editors"
+	"sandboxagent/internal/checkpoint"
+	"sandboxagent/internal/checkpoint/tree"
+	"sandboxagent/internal/sandbox"
+	"sandboxagent/internal/workspace"
+)
+
+const opOpen = "open a sandbox with what was carried"
+
+// Carrier carries workspaces by the checkpoints of one host.
+type Carrier struct {
+	Store *checkpoint.Store
+	Forks workspace.Forks
+	// Fault is called before every step with its name; an error makes the step fail. For tests; may be nil.
+	Fault func(step string) error
+}
+
+// The steps that Carrier.Fault is told of.
+const (
+	StepDerived  = "carry-derived"  // what travels is a checkpoint of its own
+	StepOpened   = "carry-opened"   // the new sandbox is there, empty
+	StepFilled   = "carry-filled"   // the tree is in it
+	StepVerified = "carry-verified" // it was compared with what was sent
+	StepHealthy  = "carry-healthy"  // commands run in it
+	StepMerging  = "merge-begin"    // the target is open, and nothing was done to it
+	StepMerged   = "merge-end"      // all is done but the answer
+)
+
+func (c *Carrier) fault(step string) error {
+	if c.Fault == nil {
+		return nil
+	}
+	return c.Fault(step)
+}
+
+// Place is a sandbox as it is to be opened.
+type Place struct {
+	Backend sandbox.Backend
+	Spec    sandbox.Spec
+}
+
+func (p Place) ref() sandbox.Ref {
+	return sandbox.Ref{Kind: p.Backend.Kind(), ID: p.Spec.ID, Workspace: p.Spec.Workspace}
+}
+
+func (p Place) local() bool { return p.Backend.Kind() == sandbox.KindLocal }
+
+// Opening asks for a fresh sandbox with the tree of a checkpoint.
+type Opening struct {
+	To         Place
+	From       Origin
+	Checkpoint string
+	Base       string // the user's own tree that Checkpoint began as; "": it is the user's own
+	Rules      Rules
+	// Session is whose the sandbox will be. An Effect makes repeating the opening harmless.
+	Session checkpoint.Ref
+	Take    checkpoint.TakeOptions // how workspaces are pictured
+	// IntoNonEmpty consents to a local folder that has files: they stay, and what is not among them comes.
+	IntoNonEmpty bool
+	DryRun       bool // opens nothing
+}
+
+// Origin is where a checkpoint was taken.
+type Origin struct {
+	Local  bool   // on the user's own files
+	Folder string // absolute path of the user's folder
+}
+
+// Opened is the outcome.
+type Opened struct {
+	Carry      editors.Carry
+	Checkpoint string // the tree of the new sandbox, kept for the session
+	Base       string // what of the user's own tree has a counterpart there, kept for the session: what a way back compares with
+	Notes      []string
+}
+
+// Open makes the sandbox, fills it, compares it with what was sent and tries a command. The session relies on it only when
+// all of that has succeeded; otherwise nothing of it is left.
+func (c *Carrier) Open(ctx context.Context, o Opening) (Opened, error) {
+	if o.Session.Effect == "" {
+		o.Session.Effect = uuid.NewString()
+	}
+	t, err := c.travel(ctx, &o)
+	if err != nil || o.DryRun {
+		return t.out, err
+	}
+	if err := c.make(ctx, &o, t); err != nil {
+		return Opened{}, err
+	}
+	return t.out, nil
+}
+
+// travelling is a tree on its way.
+type travelling struct {
+	sent   checkpoint.Info
+	pinned []checkpoint.Ref
+	// repository is the git directory that a .git file of the source names, outside of its folder.
+	repository string
+	out        Opened
+}
+
+// make does what leaves traces, and takes them away when it fails for good.
+func (c *Carrier) make(ctx context.Context, o *Opening, t *travelling) error {
+	d := c.directory(o)
+	err := c.fill(ctx, o, t, d)
+	if err == nil || stopped(ctx) {
+		return err // what is there is found again by the next try
+	}
+	return also(err, c.clear(ctx, o, t, d))
+}
+
+// also adds to an error what could not be taken away.
+func also(err, left error) error {
+	if left == nil {
+		return err
+	}
+	e := &sandbox.Error{Class: sandbox.ClassOf(err), Op: opOpen, Message: err.Error(), Err: err}
+	var known *sandbox.Error
+	if errors.As(err, &known) {
+		e.Message = known.Message
+	}
+	e.Message += "; what was made for it is left: " + left.Error()
+	return e
+}
+
+// ErrStopped is the cause of a context that ends because this process does: what was begun will be continued.
+var ErrStopped = errors.New("the worker is stopping")
+
+func stopped(ctx context.Context) bool { return errors.Is(context.Cause(ctx), ErrStopped) }
+
+// fill opens the sandbox and does everything to it.
+func (c *Carrier) fill(ctx context.Context, o *Opening, t *travelling, d *directory) error {
+	if err := d.make(); err != nil {
+		return err
+	}
+	o.To.Spec.Empty = true
+	sb, err := o.To.Backend.Open(ctx, o.To.Spec)
+	if err != nil {
+		return err
+	}
+	defer sb.Close()
+	w, err := checkpoint.Of(sb)
+	if err != nil {
+		return err
+	}
+	if err := c.fault(StepOpened); err != nil {
+		return err
+	}
+	if err := c.bring(ctx, o, t, w, d); err != nil {
+		return err
+	}
+	if err := c.fault(StepVerified); err != nil {
+		return err
+	}
+	if err := try(ctx, sb, o.Session.Effect); err != nil {
+		return err
+	}
+	return c.fault(StepHealthy)
+}
+
+// bring puts the tree into the workspace and compares.
+func (c *Carrier) bring(ctx context.Context, o *Opening, t *travelling, w checkpoint.Workspace, d *directory) error {
+	err := c.Store.RestoreEmpty(ctx, t.sent.ID, w, o.Session.Effect+"/fill")
+	if sandbox.ClassOf(err) == sandbox.ClassConflict && o.To.local() {
+		return c.meet(ctx, o, t, w, err)
+	}
+	if err != nil {
+		return err
+	}
+	d.filled = true
+	if err := c.fault(StepFilled); err != nil {
+		return err
+	}
+	now, err := c.Store.Take(ctx, w, t.take(o))
+	if err != nil {
+		return err
+	}
+	if err := c.compare(ctx, t, now); err != nil {
+		return err
+	}
+	if now.Root != t.sent.Root {
+		if err := c.arrived(o, t, now); err != nil {
+			return err
+		}
+	}
+	return t.ownRepository(o)
+}
+
+// arrived keeps the tree of the new sandbox where it is not the one that was sent.
+func (c *Carrier) arrived(o *Opening, t *travelling, now checkpoint.Info) error {
+	pin := o.Session
+	pin.Checkpoint, t.out.Checkpoint = now.ID, now.ID
+	t.pinned = append(t.pinned, pin)
+	return c.Store.Pin(pin)
+}
+
+// meet brings the tree among files that are there already, if the user wants that: they stay.
+func (c *Carrier) meet(ctx context.Context, o *Opening, t *travelling, w checkpoint.Workspace, refused error) error {
+	if !o.IntoNonEmpty {
+		return &sandbox.Error{
+			Class: sandbox.ClassConflict, Op: opOpen, Err: refused,
+			Message: fmt.Sprintf("the folder %s is not empty: choose another one, or consent to its files staying among those that come (--into-non-empty)", o.To.Spec.Workspace),
+		}
+	}
+	undo := o.Session
+	undo.Summary = "Before the session moved into the folder"
+	m, err := c.Store.Merge(ctx, w, checkpoint.MergeOptions{
+		Theirs: t.sent.ID, OnConflict: checkpoint.Mine, Git: checkpoint.GitMerge, EffectID: o.Session.Effect, Pin: &undo, Take: o.Take,
+	})
+	if err != nil {
+		return err
+	}
+	report(&t.out.Carry, m)
+	if err := c.fault(StepFilled); err != nil {
+		return err
+	}
+	now, err := c.Store.Take(ctx, w, t.take(o))
+	if err != nil {
+		return err
+	}
+	return c.arrived(o, t, now)
+}
+
+// compare fails unless the new workspace holds what was sent. Times, and which files are hard links of each other, are
+// told where the file system does not keep them.
+func (c *Carrier) compare(ctx context.Context, t *travelling, now checkpoint.Info) error {
+	if now.Root == t.sent.Root {
+		return nil
+	}
+	d, err := c.Store.Diff(ctx, t.sent.ID, now.ID, checkpoint.DiffOptions{MaxFiles: 1})
+	if err != nil {
+		return err
+	}
+	if len(d.Files) == 0 {
+		t.out.Notes = append(t.out.Notes, "The new sandbox does not keep all times and hard links of files.")
+		return nil
+	}
+	return &sandbox.Error{
+		Class: sandbox.ClassConflict, Op: opOpen, Path: d.Files[0].Path,
+		Message: "the new sandbox does not hold what was sent: something changed it meanwhile, or its file system cannot hold it",
+	}
+}
+
+const tryTime = 30 * time.Second
+
+// try runs a command that does nothing.
+func try(ctx context.Context, sb sandbox.Sandbox, effect string) error {
+	if err := sb.Health(ctx); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, tryTime)
+	defer cancel()
+	id := "carry-" + tree.Sum([]byte(effect)).String()
+	if err := sb.Start(ctx, id, sandbox.Command{Script: "exit 0", Timeout: tryTime}); err != nil {
+		return err
+	}
+	for {
+		st, err := sb.Wait(ctx, id, sandbox.Offsets{}, tryTime)
+		switch {
+		case err != nil:
+			return err
+		case st.State == sandbox.StateRunning:
+			continue
+		case st.State == sandbox.StateLost: // with the worker that tried before
+			return nil
+		case st.ExitCode != 0:
+			return sandbox.Errorf(sandbox.ClassUnavailable, opOpen, "commands do not run in the new sandbox: %s (exit status %d)", st.Failure, st.ExitCode)
+		}
+		return nil
+	}
+}
+
+// clear takes away what a failed opening has made. ctx may have ended.
+func (c *Carrier) clear(ctx context.Context, o *Opening, t *travelling, d *directory) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), clearTime)
+	defer cancel()
+	for _, pin := range t.pinned {
+		_ = c.Store.Unpin(pin) // destroying the session does it again
+	}
+	if err := o.To.Backend.Destroy(ctx, o.To.ref()); err != nil {
+		return err
+	}
+	return d.remove(d.filled && c.untouched(ctx, o, t))
+}
+
+const clearTime = 2 * time.Minute
+
+// untouched tells whether a local folder holds what was sent and nothing else.
+func (c *Carrier) untouched(ctx context.Context, o *Opening, t *travelling) bool {
+	folder, err := c.Store.Folder(o.To.Spec.Workspace)
+	if err != nil {
+		return false
+	}
+	defer folder.Close()
+	now, err := c.Store.Take(ctx, folder, t.take(o))
+	return err == nil && c.compare(ctx, t, now) == nil
+}
+
+// take says how the new workspace is pictured. A repository that is made for it was not sent.
+func (t *travelling) take(o *Opening) checkpoint.TakeOptions {
+	take := o.Take
+	take.Parent, take.Pin = t.sent.ID, nil
+	if t.repository != "" {
+		take.Excludes = append(slices.Clone(take.Excludes), "/"+gitName, "/"+gitUnfinished)
+	}
+	return take
+}

@@ -1,0 +1,125 @@
+// This file makes the checkpoint of what travels.
+
+package carry
+
+import (
+	"context"
+	"fmt"
+
+	"sandboxagent/editors"
+	"sandboxagent/internal/checkpoint"
+	"sandboxagent/internal/checkpoint/tree"
+)
+
+const (
+	reasonWorktree = "it names the repository of the folder that this one comes from"
+	maxFiles       = 200 // that an outcome lists
+	maxSkipped     = 100 // and of each other list
+)
+
+// travel chooses what travels and keeps it for the session.
+func (c *Carrier) travel(ctx context.Context, o *Opening) (*travelling, error) {
+	t := &travelling{}
+	source, err := c.Store.Stat(o.Checkpoint)
+	if err != nil {
+		return t, err
+	}
+	set, err := o.Rules.Apply(ctx, c.Store, source.Root)
+	if err != nil {
+		return t, err
+	}
+	if err := c.leaveWorktree(o, t, set, source); err != nil {
+		return t, err
+	}
+	d := checkpoint.DeriveOptions{Drop: set.Drop, Pin: t.pin(o, "")}
+	if o.To.local() && !o.From.Local {
+		d.GitFrom = &o.Base // nothing that git would run comes out of a container
+	}
+	var left []checkpoint.Left
+	if t.sent, left, err = c.Store.Derive(ctx, o.Checkpoint, d); err != nil {
+		return t, err
+	}
+	t.keep(d.Pin)
+	if err := c.base(ctx, o, t, set); err != nil {
+		return t, err
+	}
+	t.out.Checkpoint, t.out.Notes = t.sent.ID, set.Notes
+	if err := c.describe(t, source, left); err != nil {
+		return t, err
+	}
+	return t, c.fault(StepDerived)
+}
+
+// pin returns what a checkpoint is kept for, or nil in a dry run. part parts those of one effect.
+func (t *travelling) pin(o *Opening, part string) *checkpoint.Ref {
+	if o.DryRun {
+		return nil
+	}
+	r := o.Session
+	r.Effect += part
+	return &r
+}
+
+func (t *travelling) keep(pin *checkpoint.Ref) {
+	if pin != nil {
+		t.pinned = append(t.pinned, *pin)
+	}
+}
+
+// base finds out what a way back will be compared with: of the user's own tree, what has a counterpart in the new place.
+// What does not travel must not look as if it had been removed there.
+func (c *Carrier) base(ctx context.Context, o *Opening, t *travelling, set *Set) error {
+	if o.Base == "" || o.Base == o.Checkpoint {
+		t.out.Base = t.sent.ID
+		return nil
+	}
+	pin := t.pin(o, "/base")
+	base, _, err := c.Store.Derive(ctx, o.Base, checkpoint.DeriveOptions{Drop: set.Drop, Pin: pin})
+	if err != nil {
+		return fmt.Errorf("keep the tree that it began as: %w", err)
+	}
+	t.keep(pin)
+	t.out.Base = base.ID
+	return nil
+}
+
+// describe counts what travels, and lists the first of it and of what does not.
+func (c *Carrier) describe(t *travelling, source checkpoint.Info, left []checkpoint.Left) error {
+	carry := &t.out.Carry
+	carry.Files, carry.Skipped, carry.Conflicts = []editors.FileChange{}, []editors.Skipped{}, []editors.Skipped{}
+	carry.Added, carry.Bytes = t.sent.Files+t.sent.Links, t.sent.Bytes
+	for _, l := range left {
+		skip(carry, l.Path, l.Reason)
+	}
+	for _, n := range source.Notes {
+		if n.Reason.Left() {
+			skip(carry, n.Path, n.Reason.String())
+		}
+	}
+	return c.list(carry, t.sent.Root, "")
+}
+
+// list lists the first files of a tree.
+func (c *Carrier) list(carry *editors.Carry, h tree.Hash, prefix string) error {
+	if len(carry.Files) >= maxFiles {
+		return nil
+	}
+	entries, err := c.Store.ReadDir(h)
+	if err != nil {
+		return err
+	}
+	for i := range entries {
+		e := &entries[i]
+		switch {
+		case len(carry.Files) >= maxFiles:
+			return nil
+		case e.Kind != tree.Dir:
+			carry.Files = append(carry.Files, editors.FileChange{Path: text(prefix + e.Name), Kind: "added"})
+			continue
+		}
+		if err := c.list(carry, e.Hash, prefix+e.Name+"/"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
