@@ -19,6 +19,7 @@ type forkOptions struct {
 	workspace string
 	backend   string
 	image     string
+	into      string
 	title     string
 	turn      int
 }
@@ -40,12 +41,13 @@ func (a *app) forkVerb() *cobra.Command {
 	flags.StringVarP(&o.workspace, "workspace", "w", "", "the `folder` whose latest session is meant (default: the current one)")
 	flags.StringVar(&o.backend, "backend", "", "where the fork runs (default: as the session)")
 	flags.StringVar(&o.image, "image", "", "the backend's image, template or snapshot")
+	flags.StringVar(&o.into, "into", "", "--backend local: the `folder` to work in, which is made or empty (default: one among those of forks)")
 	flags.StringVar(&o.title, "title", "", "the fork's title")
 	flags.IntVar(&o.turn, "turn", 0, "the turn after which the fork begins")
 	return cmd
 }
 
-func (o *forkOptions) params(args []string) (editors.ForkParams, error) {
+func (o *forkOptions) params(a *app, args []string) (editors.ForkParams, error) {
 	p := editors.ForkParams{RequestID: uuid.NewString(), Title: o.title, TurnID: o.turn}
 	if len(args) > 1 {
 		if o.title != "" {
@@ -58,16 +60,23 @@ func (o *forkOptions) params(args []string) (editors.ForkParams, error) {
 		return p, usagef("--turn must not be negative")
 	case o.backend == "" && o.image != "":
 		return p, usagef("--image needs --backend")
+	case o.into != "" && o.backend != string(editors.Local):
+		return p, usagef("--into needs --backend local")
 	case len(args) > 0 && o.workspace != "":
 		return p, usagef("a session has its own folder; leave --workspace out")
 	case o.backend != "":
 		p.Backend = &editors.Backend{Kind: editors.BackendKind(o.backend), Image: o.image}
 	}
-	return p, nil
+	if o.into == "" {
+		return p, nil
+	}
+	var err error
+	p.Backend.WorkspaceRoot, err = a.absolute(o.into)
+	return p, err
 }
 
 func (a *app) fork(ctx context.Context, p product, c lsp.Conn, o forkOptions, args []string) error {
-	params, err := o.params(args)
+	params, err := o.params(a, args)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -88,11 +87,9 @@ func (o *switchOptions) params(a *app, backend string) (editors.SwitchParams, er
 		return p, usagef("--yes needs --into")
 	}
 	if o.into != "" {
-		if !filepath.IsAbs(o.into) && a.dir == "" {
-			return p, usagef("the current folder is gone; --into takes an absolute path now")
-		}
-		if p.Backend.WorkspaceRoot = filepath.Clean(o.into); !filepath.IsAbs(o.into) {
-			p.Backend.WorkspaceRoot = filepath.Join(a.dir, o.into)
+		var err error
+		if p.Backend.WorkspaceRoot, err = a.absolute(o.into); err != nil {
+			return p, err
 		}
 	}
 	var err error

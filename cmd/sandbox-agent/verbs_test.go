@@ -46,6 +46,7 @@ func TestUsage(t *testing.T) {
 		{"switch", "--on-conflict", "both", "local"},
 		{"fork", "--turn", "-1", "s1"},
 		{"fork", "--image", "x", "s1"},
+		{"fork", "--into", "x", "s1"},
 		{"fork", "--title", "x", "s1", "y"},
 		{"fork", "--workspace", ".", "s1"},
 		{"adopt"},

@@ -31,6 +31,17 @@ func (a *app) folderURI(dir string) (string, error) {
 	return u.String(), nil
 }
 
+// absolute returns the path of a folder that need not be there.
+func (a *app) absolute(dir string) (string, error) {
+	switch {
+	case filepath.IsAbs(dir):
+		return filepath.Clean(dir), nil
+	case a.dir == "":
+		return "", usagef("the current folder is gone; name an absolute path")
+	}
+	return filepath.Join(a.dir, dir), nil
+}
+
 // folderPath returns a folder URI as a person reads it.
 func folderPath(uri string) string {
 	if u, err := url.Parse(uri); err == nil && u.Scheme == "file" {
@@ -47,8 +58,15 @@ func workDir(s editors.Session) string {
 	return folderPath(s.WorkspaceFolder)
 }
 
+// sameFolder tells whether two paths lead to one folder.
+func sameFolder(a, b string) bool {
+	one, errOne := os.Stat(a)
+	other, errOther := os.Stat(b)
+	return errOne == nil && errOther == nil && os.SameFile(one, other)
+}
+
 // latest returns the latest living session of a folder on this host, nil when there is none. Without a backend any
-// will do.
+// will do. A fork works elsewhere: it is meant only by its own folder.
 func latest(ctx context.Context, c lsp.Conn, hostID, folder string, backend editors.BackendKind) (*editors.Session, error) {
 	list, err := call(ctx, c, editors.Sessions, editors.SessionsParams{WorkspaceFolder: folder})
 	if err != nil {
@@ -56,6 +74,9 @@ func latest(ctx context.Context, c lsp.Conn, hostID, folder string, backend edit
 	}
 	for _, s := range list.Sessions {
 		here := s.HostID == "" || s.HostID == hostID
+		if s.ParentID != "" && !sameFolder(workDir(s), folderPath(folder)) {
+			continue
+		}
 		if here && s.State.Status != editors.StatusDestroyed && (backend == "" || s.Backend.Kind == backend) {
 			return &s, nil
 		}

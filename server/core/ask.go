@@ -220,17 +220,18 @@ func (c *Core) HoldFirst(ctx context.Context) (release func()) {
 }
 
 // latest returns the newest session of the folder on this host, "" when there is none; made is the one that
-// the same request made before, if it did.
+// the same request made before, if it did. A fork works elsewhere: it is meant only by its own folder.
 func (c *Core) latest(ctx context.Context, folder, made string) (string, error) {
 	list, err := c.list(ctx, session.ListRequest{FolderURI: folder, IncludeForks: true, Limit: listMax})
 	if err != nil {
 		return "", err
 	}
-	latest := ""
+	latest, fork := "", c.forkOf(folder)
 	for _, s := range list.Sessions {
 		switch {
 		case s.ID == made:
 			return made, nil
+		case s.ParentID != "" && s.ID != fork:
 		case latest == "" && s.HostID == c.HostID() && s.State.Status != editors.StatusDestroyed:
 			latest = s.ID
 		}

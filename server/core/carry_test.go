@@ -215,12 +215,45 @@ func TestFork(t *testing.T) {
 
 	f.add("s2", core.HostID())
 	for _, params := range []editors.ForkParams{
-		{}, {SessionID: "s2", TurnID: -1}, {SessionID: "s2", Backend: &editors.Backend{Kind: editors.Local, WorkspaceRoot: "/w"}},
+		{}, {SessionID: "s2", TurnID: -1}, {SessionID: "s2", Backend: &editors.Backend{Kind: editors.Local, WorkspaceRoot: "w"}},
 	} {
 		_, err := run[editors.SessionResult](t, conn, "fork", params)
 		require.Equal(t, editors.CodeInvalidParams, editors.CodeOf(err), "%+v", params)
 	}
 	require.Len(t, f.forks, 1)
+}
+
+func TestAForkIsFoundByItsOwnFolder(t *testing.T) {
+	f := newFakeEngine()
+	core := testCore(t, f)
+	conn := testConn(t, core)
+	f.add("s1", core.HostID())
+	fork := f.add("f1", core.HostID()) // newer
+	fork.view.ParentID = "s1"
+	home := filepath.Join(core.opts.Paths.ForkDir, "f1", "app")
+	require.NoError(t, os.MkdirAll(home, 0o700))
+	fork.view.Backend.WorkspaceRoot = home
+	asked := func(folder string) string {
+		t.Helper()
+		result, err := run[editors.AskResult](t, conn, "ask", editors.AskParams{WorkspaceFolder: folder, Text: "x"})
+		require.NoError(t, err)
+		return result.SessionID
+	}
+	require.Equal(t, "s1", asked(testFolder), "the fork works elsewhere")
+	require.Equal(t, "f1", asked("file://"+home))
+	listed := func(folder string) (ids []string) {
+		t.Helper()
+		list, err := run[editors.SessionsResult](t, conn, "sessions", editors.SessionsParams{WorkspaceFolder: folder})
+		require.NoError(t, err)
+		for _, s := range list.Sessions {
+			ids = append(ids, s.ID)
+		}
+		return ids
+	}
+	require.Equal(t, []string{"f1", "s1"}, listed(testFolder))
+	require.Equal(t, []string{"f1"}, listed("file://"+home))
+	f.manager = false
+	require.Equal(t, []string{"f1"}, listed("file://"+home), "also without the manager")
 }
 
 func TestAdopt(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"sandboxagent/editors"
 	"sandboxagent/internal/agent"
 	"sandboxagent/internal/session"
+	"sandboxagent/internal/workspace"
 )
 
 // fork asks the source where the fork begins, and the manager to make it. Whoever gives up waiting finds the fork by the
@@ -67,23 +68,29 @@ func (c *Core) fork(ctx context.Context, p editors.ForkParams) (session.CreateRe
 	return result, goesOn(err)
 }
 
+// forkOf returns the fork whose own folder this is, "" when it is that of none.
+func (c *Core) forkOf(folder string) string {
+	path, err := folderPath(folder)
+	if err != nil {
+		return ""
+	}
+	id, _ := workspace.Forks{Dir: workspace.Resolve(c.opts.Paths.ForkDir)}.Of(path)
+	if !mayBeSession(id) {
+		return ""
+	}
+	return id
+}
+
 // checkFork refuses a fork that cannot be, and fills in the backend.
 func (c *Core) checkFork(ctx context.Context, p *editors.ForkParams, source editors.Session) error {
 	if p.Backend == nil {
 		p.Backend = &editors.Backend{Kind: source.Backend.Kind, Image: source.Backend.Image}
 	}
-	if err := checkBackend(*p.Backend); err != nil {
-		return err
-	}
-	switch {
-	case p.TurnID < 0:
+	if p.TurnID < 0 {
 		return editors.Errorf(editors.CodeInvalidParams, "turnId must not be negative")
-	case p.Backend.WorkspaceRoot != "":
-		return editors.Errorf(editors.CodeInvalidParams, "a fork has a folder of its own, so workspaceRoot cannot be chosen").
-			WithRemedy("Leave workspaceRoot out; switch the fork to another folder afterwards.")
 	}
 	if err := checkTitle(p.Title); err != nil {
 		return err
 	}
-	return c.checkAvailable(ctx, p.Backend.Kind)
+	return c.checkDestination(ctx, *p.Backend)
 }

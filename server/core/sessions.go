@@ -97,6 +97,10 @@ func (c *Core) known(ctx context.Context, folder string) ([]editors.Session, err
 // merged asks the manager which sessions there are and visibility what they are doing. Where one of them does not answer
 // the other has to do.
 func (c *Core) merged(ctx context.Context, e engine, folder string) ([]editors.Session, error) {
+	fork, asked := c.forkOf(folder), folder
+	if fork != "" { // it is listed under the folder of its source
+		asked = ""
+	}
 	var (
 		registry, seen      []editors.Session
 		managerErr, seenErr error
@@ -109,17 +113,18 @@ func (c *Core) merged(ctx context.Context, e engine, folder string) ([]editors.S
 		})
 	})
 	managerErr = bounded(ctx, managerTime, func(ctx context.Context) (err error) {
-		registry, err = c.registry(ctx, e, folder)
+		registry, err = c.registry(ctx, e, asked)
 		return err
 	})
 	jobs.Wait()
+	all := seen
 	switch {
 	case managerErr == nil:
-		return refreshed(registry, seen), nil
+		all = refreshed(registry, seen)
 	case seenErr != nil:
 		return nil, seenErr
 	}
-	return slices.DeleteFunc(seen, func(s editors.Session) bool { return folder != "" && s.WorkspaceFolder != folder }), nil
+	return slices.DeleteFunc(all, func(s editors.Session) bool { return folder != "" && s.WorkspaceFolder != folder && s.ID != fork }), nil
 }
 
 // registry reads all sessions of a folder that the manager knows, of which there are a thousand at most.
