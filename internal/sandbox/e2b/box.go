@@ -1,0 +1,212 @@
+// This file is one sandbox as this process has it open: a client of its helper, and how that is reached, whatever was done to
+// the sandbox meanwhile.
+
+package e2b
+
+import (
+	"context"
+	"io"
+	"sync"
+	"sync/atomic"
+
+	"sandboxagent/internal/helper/client"
+	"sandboxagent/internal/sandbox"
+)
+
+const maxOwed = 16 // processes
+
+// box is an open sandbox, shared by all that opened it here.
+type box struct {
+	b       *Backend
+	id      string // the session's
+	e2b     string // E2B's
+	epoch   int64
+	offline bool
+	gone    atomic.Bool            // destroyed
+	root    atomic.Pointer[string] // the workspace, once it is known
+	keeper  keeper
+
+	mu     sync.Mutex     // guards the fields below
+	client *client.Client // nil until the sandbox was prepared
+	way    *access        // found by preparing, for the first connection
+	place  *place         // nil until the sandbox was prepared
+	stream *stream        // the live one, if any
+	owed   []int          // processes of former streams that could not be ended
+}
+
+func newBox(b *Backend, id string, l listed) *box {
+	x := &box{b: b, id: id, e2b: l.SandboxID, epoch: l.epoch(), offline: l.Metadata[LabelOffline] == "true"}
+	x.keeper.x = x
+	return x
+}
+
+// open makes the sandbox ready for commands.
+func (x *box) open(ctx context.Context) error {
+	defer x.keeper.enter()()
+	c := x.helper()
+	if c == nil {
+		var err error
+		if c, err = x.introduce(ctx); err != nil {
+			return err
+		}
+	}
+	return c.Health(ctx)
+}
+
+// helper returns the client of the helper, nil before the sandbox was prepared.
+func (x *box) helper() *client.Client {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.client
+}
+
+// introduce prepares the sandbox, by which shows what program is to serve in it.
+func (x *box) introduce(ctx context.Context) (*client.Client, error) {
+	var a access
+	var at place
+	f := x.b.persist(ctx, func() (f *failure) {
+		if a, f = x.rouse(ctx); f == nil {
+			at, f = x.inside(ctx, a)
+		}
+		return f
+	})
+	if f != nil {
+		return nil, f.err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.client = client.New(client.Options{Dial: x.dial, Build: at.build})
+	x.way = &a
+	return x.client, nil
+}
+
+// dial wakes the sandbox if need be and connects to its helper.
+func (x *box) dial(ctx context.Context) (io.ReadWriteCloser, error) {
+	var s *stream
+	f := x.b.persist(ctx, func() (f *failure) {
+		s, f = x.reach(ctx)
+		return f
+	})
+	if f != nil {
+		return nil, f.err
+	}
+	return s, nil
+}
+
+// rouse wakes the sandbox, unless that was just done. The control plane knows whether it is gone.
+func (x *box) rouse(ctx context.Context) (access, *failure) {
+	if x.gone.Load() {
+		return access{}, failed(opOpen, errDestroyed(opOpen))
+	}
+	x.mu.Lock()
+	way := x.way
+	x.way = nil
+	x.mu.Unlock()
+	if way != nil {
+		return *way, nil
+	}
+	a, f := x.b.connect(ctx, opOpen, x.e2b)
+	switch {
+	case f == nil:
+		x.keeper.extended()
+	case f.err.Class == sandbox.ClassNotFound:
+		x.gone.Store(true)
+	}
+	return a, f
+}
+
+// reach tries to connect once.
+func (x *box) reach(ctx context.Context) (*stream, *failure) {
+	a, f := x.rouse(ctx)
+	if f != nil {
+		return nil, f
+	}
+	at, f := x.inside(ctx, a)
+	if f != nil {
+		return nil, f
+	}
+	s, f := x.bridge(ctx, a, at)
+	if f != nil {
+		return nil, f
+	}
+	x.mu.Lock()
+	x.stream = s
+	owed := x.owed
+	x.owed = nil
+	x.mu.Unlock()
+	for _, pid := range owed {
+		go x.part(a, pid)
+	}
+	return s, nil
+}
+
+// inside returns what the sandbox is like, prepared once.
+func (x *box) inside(ctx context.Context, a access) (place, *failure) {
+	x.mu.Lock()
+	known := x.place
+	x.mu.Unlock()
+	if known != nil {
+		return *known, nil
+	}
+	p, f := x.prepare(ctx, a)
+	if f != nil {
+		return p, f
+	}
+	x.root.Store(&p.root)
+	x.mu.Lock()
+	x.place = &p
+	x.mu.Unlock()
+	return p, nil
+}
+
+// forget makes the sandbox be prepared again.
+func (x *box) forget() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.place = nil
+}
+
+func (x *box) lostStream(s *stream) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.stream == s {
+		x.stream = nil
+	}
+}
+
+// connected reports whether the helper can be asked without waking the sandbox.
+func (x *box) connected() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.stream != nil
+}
+
+// rest drops the connection until the sandbox is used again.
+func (x *box) rest() {
+	x.mu.Lock()
+	s := x.stream
+	x.mu.Unlock()
+	if s != nil {
+		s.leave()
+	}
+}
+
+// owes remembers a process that could not be ended.
+func (x *box) owes(pid int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if len(x.owed) < maxOwed && !x.gone.Load() {
+		x.owed = append(x.owed, pid)
+	}
+}
+
+// forsake ends what this process has of the sandbox.
+func (x *box) forsake() {
+	x.keeper.stop()
+	if !x.gone.Load() {
+		x.rest()
+	}
+	if c := x.helper(); c != nil {
+		_ = c.Close()
+	}
+}

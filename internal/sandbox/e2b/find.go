@@ -1,0 +1,203 @@
+// This file finds the sandbox of a session among those of the account and makes it where there is none: exactly one, also when
+// answers get lost or several workers try at a time. E2B knows no names, so what belongs to a session carries its id.
+
+package e2b
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"sandboxagent/internal/sandbox"
+)
+
+// The metadata of every sandbox that the backend makes.
+const (
+	LabelOurs    = "sandboxagent"         // "1"
+	LabelKey     = "sandboxagent.key"     // a digest of the sandbox's id, to be looked up by
+	LabelSession = "sandboxagent.session" // the sandbox's id
+	LabelOwner   = "sandboxagent.owner"
+	LabelRealm   = "sandboxagent.realm"   // where its session is known; see sandbox.Spec
+	LabelMade    = "sandboxagent.made"    // when, in milliseconds since 1970
+	LabelOffline = "sandboxagent.offline" // "true": it reaches no internet
+)
+
+const (
+	makeTries = 3 // of making one, each after having looked whether the last one did after all
+	lookTries = 4 // for one whose making had an unclear end
+	lookPause = 2 * time.Second
+)
+
+func keyOf(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return hex.EncodeToString(sum[:16])
+}
+
+func (b *Backend) labels(spec sandbox.Spec) map[string]string {
+	labels := map[string]string{
+		LabelOurs: "1", LabelKey: keyOf(spec.ID), LabelSession: spec.ID, LabelOwner: spec.Owner, LabelRealm: spec.Realm,
+		LabelMade: strconv.FormatInt(b.opts.clock.Now().UnixMilli(), 10),
+	}
+	if b.opts.Offline {
+		labels[LabelOffline] = "true"
+	}
+	return labels
+}
+
+// made is when a sandbox was made, zero where that is not known.
+func (l listed) made() time.Time {
+	ms, err := strconv.ParseInt(l.Metadata[LabelMade], 10, 64)
+	if err != nil || ms <= 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms)
+}
+
+func (l listed) epoch() int64 {
+	if at := l.made(); !at.IsZero() {
+		return at.UnixMilli()
+	}
+	return 0
+}
+
+// locate returns what there is of a sandbox, in an order that everybody sees alike.
+func (b *Backend) locate(ctx context.Context, op, id string) ([]listed, *failure) {
+	all, f := b.list(ctx, op, LabelKey, keyOf(id))
+	if f != nil {
+		return nil, f
+	}
+	all = slices.DeleteFunc(all, func(l listed) bool { return l.Metadata[LabelSession] != id })
+	slices.SortFunc(all, func(a, b listed) int {
+		return cmp.Or(a.StartedAt.Compare(b.StartedAt), strings.Compare(a.SandboxID, b.SandboxID))
+	})
+	return all, nil
+}
+
+// find returns the sandbox and never makes one.
+func (b *Backend) find(ctx context.Context, spec sandbox.Spec) (listed, error) {
+	all, f := b.locate(ctx, opOpen, spec.ID)
+	if f != nil {
+		return listed{}, f.err
+	}
+	if len(all) == 0 {
+		return listed{}, errDestroyed(opOpen)
+	}
+	return b.choose(ctx, all)
+}
+
+// obtain returns the sandbox, made if there is none.
+func (b *Backend) obtain(ctx context.Context, spec sandbox.Spec) (listed, error) {
+	all, f := b.locate(ctx, opOpen, spec.ID)
+	for try := 1; f == nil && len(all) == 0; try++ {
+		tell(spec, "A new E2B sandbox is made.")
+		all, f = b.make(ctx, spec)
+		if f != nil && f.unclear && f.err.Class != sandbox.ClassCanceled && try < makeTries {
+			all, f = b.look(ctx, spec.ID)
+		}
+	}
+	if f != nil {
+		return listed{}, f.err
+	}
+	return b.choose(ctx, all)
+}
+
+func tell(spec sandbox.Spec, text string) {
+	if spec.Notify != nil {
+		spec.Notify(text)
+	}
+}
+
+// make makes a sandbox and returns it with those that others made meanwhile.
+func (b *Backend) make(ctx context.Context, spec sandbox.Spec) ([]listed, *failure) {
+	labels := b.labels(spec)
+	a, f := b.create(ctx, cmp.Or(spec.Image, b.opts.Template), labels)
+	if f != nil {
+		return nil, f
+	}
+	all, f := b.locate(ctx, opOpen, spec.ID)
+	if f == nil && slices.ContainsFunc(all, func(l listed) bool { return l.SandboxID == a.id }) {
+		return all, nil
+	}
+	// the list lags behind, or cannot be had: whoever opens the sandbox next sees whether there are more
+	return []listed{{SandboxID: a.id, State: stateRunning, Metadata: labels}}, nil
+}
+
+// look looks for a sandbox whose making had an unclear end, for a while, as it may appear late.
+func (b *Backend) look(ctx context.Context, id string) (all []listed, f *failure) {
+	for range lookTries {
+		if err := b.opts.sleep(ctx, lookPause); err != nil {
+			return nil, &failure{err: canceled(opOpen, err)}
+		}
+		if all, f = b.locate(ctx, opOpen, id); f != nil || len(all) > 0 {
+			break
+		}
+	}
+	return all, f
+}
+
+// choose returns the sandbox to use and removes others that were made by mistake. One in which somebody has worked is never
+// removed, and always preferred.
+func (b *Backend) choose(ctx context.Context, all []listed) (listed, error) {
+	if len(all) == 1 {
+		return all[0], nil
+	}
+	used := make([]bool, len(all))
+	for i, l := range all {
+		var f *failure
+		if used[i], f = b.inUse(ctx, l.SandboxID); f != nil {
+			return listed{}, f.err
+		}
+	}
+	best := max(slices.Index(used, true), 0)
+	for i, l := range all {
+		switch {
+		case i == best:
+		case used[i]:
+			b.opts.Logger.Warn("a session has two E2B sandboxes with work in them; the older is used", "used", all[best].SandboxID, "other", l.SandboxID)
+		default:
+			b.opts.Logger.Info("an E2B sandbox that was made by mistake is removed", "sandbox", l.SandboxID)
+			if f := b.remove(ctx, opOpen, l.SandboxID); f != nil {
+				return listed{}, f.err
+			}
+		}
+	}
+	return all[best], nil
+}
+
+// inUse reports whether somebody has ever begun to work in a sandbox. One that is gone nobody uses.
+func (b *Backend) inUse(ctx context.Context, sandboxID string) (used bool, f *failure) {
+	f = b.persist(ctx, func() *failure {
+		a, f := b.connect(ctx, opOpen, sandboxID)
+		if f == nil {
+			used, f = a.exists(ctx, markPath)
+		}
+		return f
+	})
+	if f != nil && f.err.Class == sandbox.ClassNotFound {
+		return false, nil
+	}
+	return used, f
+}
+
+// persist tries again what failed at a sandbox's daemon, for as long as that makes sense.
+func (b *Backend) persist(ctx context.Context, what func() *failure) *failure {
+	for try := 1; ; try++ {
+		f := what()
+		if f == nil {
+			return nil
+		}
+		wait, again := f.again(try, b.opts.dice())
+		if !again {
+			return f
+		}
+		b.opts.Logger.Info("an E2B sandbox is tried again", "wait", wait, "error", f.err)
+		if err := b.opts.sleep(ctx, wait); err != nil {
+			return &failure{err: canceled(f.err.Op, err)}
+		}
+	}
+}

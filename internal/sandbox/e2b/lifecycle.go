@@ -1,0 +1,116 @@
+// This file pauses, finds and destroys sandboxes.
+
+package e2b
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"sandboxagent/internal/sandbox"
+)
+
+const (
+	opStop      = "pause sandbox"
+	opDestroy   = "destroy sandbox"
+	opList      = "list sandboxes"
+	removeTries = 3
+)
+
+// Stop implements sandbox.Stopper: E2B pauses the sandbox with its processes, which go on when it is opened or used again.
+func (b *Backend) Stop(ctx context.Context, ref sandbox.Ref) error {
+	if err := sandbox.CheckID(opStop, ref.ID); err != nil {
+		return err
+	}
+	done, err := b.enter(ctx, ref.ID)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if x := b.known(ref.ID); x != nil {
+		x.rest()
+	}
+	all, f := b.locate(ctx, opStop, ref.ID)
+	for _, l := range all {
+		if f == nil && l.State == stateRunning {
+			f = b.suspend(ctx, l.SandboxID)
+		}
+	}
+	return f.fault()
+}
+
+// List implements sandbox.Lister, asking E2B: what any host has made with this account counts.
+func (b *Backend) List(ctx context.Context, owner string) ([]sandbox.Found, error) {
+	all, f := b.list(ctx, opList, LabelOurs, "1")
+	if f != nil {
+		return nil, f.err
+	}
+	found := map[string]bool{}
+	var out []sandbox.Found
+	for _, l := range all {
+		id := l.Metadata[LabelSession]
+		if id == "" || found[id] || owner != "" && l.Metadata[LabelOwner] != owner {
+			continue
+		}
+		found[id] = true
+		out = append(out, sandbox.Found{
+			Ref:   sandbox.Ref{Kind: sandbox.KindE2B, ID: id, Epoch: l.epoch(), Workspace: b.opts.Root},
+			Owner: l.Metadata[LabelOwner], Realm: l.Metadata[LabelRealm], Made: l.made(),
+		})
+	}
+	slices.SortFunc(out, func(a, b sandbox.Found) int { return strings.Compare(a.ID, b.ID) })
+	return out, nil
+}
+
+// Lost implements sandbox.Loser.
+func (b *Backend) Lost(ctx context.Context, ref sandbox.Ref) (bool, error) {
+	all, f := b.locate(ctx, "look for the sandbox", ref.ID)
+	if f != nil {
+		return false, f.err
+	}
+	return len(all) == 0, nil
+}
+
+// Destroy implements sandbox.Backend. It deletes everything that E2B has of the sandbox.
+func (b *Backend) Destroy(ctx context.Context, ref sandbox.Ref) error {
+	if err := sandbox.CheckID(opDestroy, ref.ID); err != nil {
+		return err
+	}
+	done, err := b.enter(ctx, ref.ID)
+	if err != nil {
+		return err
+	}
+	defer done()
+	b.mu.Lock()
+	x := b.boxes[ref.ID]
+	b.mu.Unlock()
+	for range removeTries { // one whose making had an unclear end may appear late
+		all, f := b.locate(ctx, opDestroy, ref.ID)
+		if f != nil {
+			return f.err
+		}
+		if x != nil && !slices.ContainsFunc(all, func(l listed) bool { return l.SandboxID == x.e2b }) && !x.gone.Load() {
+			all = append(all, listed{SandboxID: x.e2b})
+		}
+		if len(all) == 0 {
+			break
+		}
+		if x != nil {
+			x.gone.Store(true)
+		}
+		for _, l := range all {
+			if f := b.remove(ctx, opDestroy, l.SandboxID); f != nil {
+				return f.err
+			}
+		}
+	}
+	b.mu.Lock()
+	if b.boxes[ref.ID] == x {
+		delete(b.boxes, ref.ID)
+	}
+	b.mu.Unlock()
+	if x != nil {
+		x.forsake()
+	}
+	return nil
+}
