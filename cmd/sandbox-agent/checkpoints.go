@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"os/signal"
-	"path/filepath"
 	"syscall"
 	"time"
 
@@ -16,7 +15,6 @@ import (
 	"sandboxagent/internal/checkpoint"
 	"sandboxagent/internal/checkpoint/commands"
 	"sandboxagent/internal/checkpoint/worktree"
-	"sandboxagent/internal/config"
 	"sandboxagent/server/lsp"
 )
 
@@ -45,9 +43,9 @@ func (a *app) checkpointsVerb() *cobra.Command {
 		Use:   "checkpoints [flags] [SESSION]",
 		Short: "List the checkpoints of a session, or of a folder",
 		Args:  cobra.MaximumNArgs(1),
-		RunE: onCheckpoints(a, &dir, 0, editors.Checkpoints, commands.Subject.List, func(session string, _ []string) editors.SessionParams {
+		RunE: a.besides(&dir, onCheckpoints(a, &dir, 0, editors.Checkpoints, commands.Subject.List, func(session string, _ []string) editors.SessionParams {
 			return editors.SessionParams{SessionID: session}
-		}, (*app).printCheckpoints),
+		}, (*app).printCheckpoints)),
 	}
 	workspaceFlag(cmd, &dir)
 	return cmd
@@ -60,10 +58,10 @@ func (a *app) diffVerb() *cobra.Command {
 		Use:   "diff [flags] [SESSION]",
 		Short: "Show what changed since a checkpoint, or between two",
 		Args:  cobra.MaximumNArgs(1),
-		RunE: onCheckpoints(a, &dir, 0, editors.Diff, commands.Subject.Diff, func(session string, _ []string) editors.DiffParams {
+		RunE: a.besides(&dir, onCheckpoints(a, &dir, 0, editors.Diff, commands.Subject.Diff, func(session string, _ []string) editors.DiffParams {
 			p.SessionID = session
 			return p
-		}, (*app).printDiff),
+		}, (*app).printDiff)),
 	}
 	cmd.Flags().StringVar(&p.From, "from", "", "checkpoint, or the beginning of its id (default: the oldest)")
 	cmd.Flags().StringVar(&p.To, "to", "", "checkpoint (default: the files as they are now)")
@@ -134,31 +132,19 @@ func onCheckpoints[P, R any](
 
 // folderCheckpoints opens the store of this host for a plain folder.
 func (a *app) folderCheckpoints(dir string) (commands.Subject, error) {
-	uri, err := a.folderURI(dir)
+	f, err := a.folder(dir)
 	if err != nil {
 		return commands.Subject{}, err
 	}
-	folder, err := filepath.EvalSymlinks(folderPath(uri))
-	if err != nil {
-		return commands.Subject{}, usagef("%s cannot be a workspace: %v", dir, err)
-	}
-	paths, err := config.ResolvePaths(a.env)
-	if err != nil {
-		return commands.Subject{}, fmt.Errorf("finding the installation: %w", err)
-	}
-	settings, _, err := config.Load(paths, a.env)
-	if err != nil {
-		return commands.Subject{}, err
-	}
-	store, err := checkpoint.Open(checkpoint.Options{Dir: paths.CheckpointDir, Quota: settings.Checkpoint.Quota})
+	store, err := f.store()
 	if err != nil {
 		return commands.Subject{}, commands.Error(err)
 	}
 	s := commands.Subject{
-		Store: store, Folder: folder, Progress: a.showProgress(),
-		Open: func(context.Context) (checkpoint.Workspace, error) { return store.Folder(folder) },
+		Store: store, Folder: f.path, Progress: a.showProgress(),
+		Open: func(context.Context) (checkpoint.Workspace, error) { return store.Folder(f.path) },
 	}
-	s.Configure(settings.Checkpoint)
+	s.Configure(f.settings)
 	return s, nil
 }
 
@@ -227,8 +213,14 @@ func (a *app) printDiff(r editors.DiffResult) error {
 }
 
 func (a *app) printRestored(r editors.RestoreResult) error {
-	for _, path := range r.Restored {
-		a.printf("restored %s\n", plain(path))
+	became := r.Files
+	if len(became) == 0 {
+		for _, path := range r.Restored {
+			became = append(became, editors.FileChange{Path: path, Kind: "restored"})
+		}
+	}
+	for _, f := range became {
+		a.printf("%-8s %s\n", inPast(f.Kind), plain(f.Path))
 	}
 	for _, path := range r.Kept {
 		a.printf("kept     %s (%s)\n", plain(path), plain(r.Reasons[path]))
@@ -242,8 +234,20 @@ func (a *app) printRestored(r editors.RestoreResult) error {
 	case len(r.Restored)+len(r.Kept)+len(r.Conflicts) == 0:
 		a.notice("Nothing differs.")
 	}
-	if r.Undo != "" && len(r.Restored) > 0 {
+	switch {
+	case len(r.Restored) == 0:
+	case r.Undo == "":
+		a.notice("Nothing has changed yet: this is what a restore would do.")
+	default:
 		a.notice("To undo: sandbox-agent restore … " + brief(r.Undo))
 	}
 	return nil
+}
+
+// inPast says what a restore did to a file.
+func inPast(kind string) string {
+	if kind == "added" {
+		return "created" // by the restore: "added" would leave open by whom
+	}
+	return kind
 }

@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -17,6 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sandboxagent/editors"
+	"sandboxagent/internal/checkpoint"
+	"sandboxagent/internal/config"
 )
 
 // plainFolder is a folder and a private installation without anything running.
@@ -39,16 +43,27 @@ func (f *plainFolder) write(name, text string) {
 
 func (f *plainFolder) run(args ...string) outcome {
 	f.t.Helper()
+	return f.runWith(func(*app) (product, error) {
+		require.Fail(f.t, "nothing but the folder is needed")
+		return nil, nil
+	}, args...)
+}
+
+// runAll runs a verb that also looks at the installation, which is not there.
+func (f *plainFolder) runAll(args ...string) outcome {
+	f.t.Helper()
+	return f.runWith(func(*app) (product, error) { return nil, errors.New("there is none") }, args...)
+}
+
+func (f *plainFolder) runWith(open func(*app) (product, error), args ...string) outcome {
+	f.t.Helper()
 	var stdout, stderr bytes.Buffer
 	env := map[string]string{"HOME": f.home, "XDG_RUNTIME_DIR": filepath.Join(f.home, "run")}
 	maps.Copy(env, f.env)
 	a := &app{
 		stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, dir: f.dir, warnings: io.Discard, signals: make(chan os.Signal, 4),
-		env: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
-		open: func(*app) (product, error) {
-			require.Fail(f.t, "nothing but the folder is needed")
-			return nil, nil
-		},
+		env:  func(name string) (string, bool) { v, ok := env[name]; return v, ok },
+		open: open,
 	}
 	status := a.run(f.t.Context(), args)
 	return outcome{status, stdout.String(), stderr.String()}
@@ -87,7 +102,10 @@ func TestCheckpointsOfAFolder(t *testing.T) {
 	require.Equal(t, []any{"src/main.go", "changed", 2, 0}, []any{diff.Files[0].Path, diff.Files[0].Kind, diff.Files[0].Added, diff.Files[0].Removed})
 
 	out = f.run("restore", "--dry-run", first)
-	require.Equal(t, "restored bin\nrestored keep\nrestored src/main.go\nrestored src/new.go\n", out.stdout)
+	for _, path := range []string{"bin", "keep", "src/main.go", "src/new.go"} {
+		require.Contains(t, out.stdout, " "+path+"\n")
+	}
+	require.Contains(t, out.stderr, "Nothing has changed yet")
 	require.FileExists(t, filepath.Join(f.dir, "bin"))
 	out = f.run("restore", "--json", first[:10])
 	require.Equal(t, statusDone, out.status, out.stderr)
@@ -156,14 +174,72 @@ func TestCheckpointsOfASession(t *testing.T) {
 	})
 	editors.Handle(&f.mux, editors.Restore, func(_ context.Context, p editors.RestoreParams) (editors.RestoreResult, error) {
 		require.Equal(t, editors.RestoreParams{SessionID: "s1", CheckpointID: "abab"}, p)
-		return editors.RestoreResult{Restored: []string{"a"}, Conflicts: []string{"b"}, Reasons: map[string]string{"b": "it was changed meanwhile"}, Undo: id}, nil
+		return editors.RestoreResult{Restored: []string{"a", "d", "m", "x"}, Files: []editors.FileChange{
+			{Path: "a", Kind: "added"}, {Path: "d", Kind: "removed"}, {Path: "m", Kind: "merged"}, {Path: "x", Kind: "changed"},
+		}, Conflicts: []string{"b"}, Reasons: map[string]string{"b": "it was changed meanwhile"}, Undo: id}, nil
 	})
 	for _, tt := range []struct{ args, stdout, stderr string }{
 		{"checkpoint s1 --summary now", id + "\n", "· It is partial: some files could not be read.\n· pipe: a pipe\n· and 2 more\n"},
 		{"checkpoints s1", "abababababab  2026-01-02 03:04:05    3  Turn 3\n", ""},
 		{"diff s1 --from abab --path a --path b", "renamed old → new\nremoved d/\n", "· There is more; name paths by --path to see it.\n"},
-		{"restore s1 abab", "restored a\nconflict b (it was changed meanwhile)\n", "· To undo: sandbox-agent restore … abababababab\n"},
+		{"restore s1 abab", "created  a\nremoved  d\nmerged   m\nchanged  x\nconflict b (it was changed meanwhile)\n", "· To undo: sandbox-agent restore … abababababab\n"},
 	} {
 		require.Equal(t, outcome{statusDone, tt.stdout, tt.stderr}, runVerb(t, f, strings.Fields(tt.args)...), tt.args)
 	}
+}
+
+func TestAFolderTellsOfItsSession(t *testing.T) {
+	f := newPlainFolder(t)
+	paths, err := config.ResolvePaths(func(name string) (string, bool) {
+		home := map[string]string{"HOME": f.home}[name]
+		return home, home != ""
+	})
+	require.NoError(t, err)
+	store, err := checkpoint.Open(checkpoint.Options{Dir: paths.CheckpointDir})
+	require.NoError(t, err)
+	out := f.run("diff")
+	require.Equal(t, statusFailed, out.status)
+	require.NotContains(t, out.stderr, "session")
+	require.Contains(t, out.stderr, "Take one: sandbox-agent checkpoint")
+
+	f.write("a", "1")
+	id := f.id()
+	ids := []string{"0196-older", "0196-newer", "0196-empty", "0196-elsewhere"}
+	for i, session := range ids {
+		dir := filepath.Join(paths.SandboxDir, session)
+		require.NoError(t, os.MkdirAll(dir, 0o700))
+		workspace := f.dir
+		if session == "0196-elsewhere" {
+			workspace = t.TempDir()
+		}
+		b, err := json.Marshal(map[string]string{"id": fmt.Sprintf("%s.%d", session, i), "workspace": workspace})
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "sandbox.json"), b, 0o600))
+		if session != "0196-empty" {
+			require.NoError(t, store.Pin(checkpoint.Ref{Checkpoint: id, Session: session, At: time.Unix(int64(i)*1000, 0)}))
+		}
+	}
+	const has = "A session has checkpoints of this folder too (1): sandbox-agent "
+	require.Contains(t, f.run("checkpoints").stderr, has+"checkpoints 0196-newer\n")
+	require.Contains(t, f.run("diff").stderr, has+"diff 0196-newer\n")
+	require.Empty(t, f.run("checkpoints", "--json").stderr)
+	require.NotContains(t, f.run("checkpoint").stderr, "0196")
+}
+
+// TestAFolderIsClearedUp: by whatever looks at it.
+func TestAFolderIsClearedUp(t *testing.T) {
+	f := newPlainFolder(t)
+	f.write("a", "1")
+	id := f.id()
+	stage := filepath.Join(f.dir, ".sandbox-restore-left")
+	for _, verb := range [][]string{{"checkpoints"}, {"checkpoints", "--json"}, {"checkpoint"}, {"diff", "--from", id, "--to", id}, {"restore", id}, {"doctor"}} {
+		f.write(".sandbox-restore-left/0", "staged")
+		f.runAll(verb...)
+		require.NoDirExists(t, stage, verb)
+	}
+	f.write(".sandbox-restore-left/committing", "")
+	require.Contains(t, f.run("checkpoints").stderr, ".sandbox-restore-left: a restore of this folder was cut short")
+	require.Contains(t, f.run("checkpoint").stderr, ".sandbox-restore-left: an unfinished restore")
+	require.Contains(t, f.runAll("doctor").stdout, "! folder: .sandbox-restore-left: a restore")
+	require.DirExists(t, stage)
 }

@@ -27,6 +27,7 @@ func (a *app) doctor(ctx context.Context) error {
 		e := asKnown(err)
 		found.Checks = append(found.Checks, editors.Check{Name: "installation", Status: "error", Detail: e.Message, Remedy: e.Remedy})
 	}
+	found.Checks = append(found.Checks, a.checkFolder(ctx)...)
 	for _, check := range found.Checks {
 		if check.Status == "error" {
 			a.status = statusFailed
