@@ -15,6 +15,9 @@ import (
 // fork asks the source where the fork begins, and the manager to make it. Whoever gives up waiting finds the fork by the
 // same request id.
 func (c *Conn) fork(ctx context.Context, p editors.ForkParams) (editors.SessionResult, error) {
+	if _, err := c.core.link.engine(ctx); err != nil {
+		return editors.SessionResult{}, err
+	}
 	if s := c.core.forked(ctx, p); s != nil {
 		return editors.SessionResult{Session: *s}, nil
 	}
