@@ -5,6 +5,7 @@ package checkpoint
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -113,29 +114,35 @@ func (c OnConflict) fails() bool { return c != Mine && c != Theirs }
 // look finds the three sides.
 func (p *planner) look(w Workspace) (err error) {
 	p.texts.s, p.texts.dry = p.s, p.opts.DryRun
-	p.base = Info{Root: tree.Empty}
+	if err := p.cleanPaths(); err != nil {
+		return err
+	}
 	if p.theirs, err = p.s.Stat(p.opts.Theirs); err != nil {
 		return err
 	}
-	if p.opts.Base != "" {
-		if p.base, err = p.s.Stat(p.opts.Base); err != nil {
-			return err
-		}
+	if p.base, err = p.lastSeen(); err != nil {
+		return err
 	}
 	if p.ours, err = p.before(w); err != nil {
 		return err
 	}
-	if p.onto && p.opts.Base == "" {
+	if p.onto && p.opts.Base == "" && len(p.since) == 0 {
 		p.base = p.ours
 	}
-	return p.checkPaths()
+	if err := p.findPaths(); err != nil {
+		return errors.Join(err, p.forgetUndo())
+	}
+	return nil
 }
 
 // before takes the checkpoint of the tree as it is, or finds the one that an earlier try of the same effect took.
 func (p *planner) before(w Workspace) (Info, error) {
 	o := &p.opts
+	if o.Pin != nil {
+		o.Pin.Reason = Undo
+	}
 	if o.EffectID != "" && o.Pin != nil && !o.DryRun {
-		o.Pin.Effect, o.Pin.Reason = o.EffectID, Undo
+		o.Pin.Effect = o.EffectID
 		refs, err := p.s.List(o.Pin.Session, o.Pin.Folder)
 		if err != nil {
 			return Info{}, err
@@ -162,24 +169,16 @@ func (p *planner) forgetUndo() error {
 	return p.s.Unpin(*p.opts.Pin)
 }
 
-// checkPaths refuses paths that cannot be meant.
-func (p *planner) checkPaths() error {
+// cleanPaths refuses paths that lead out of the workspace.
+func (p *planner) cleanPaths() error {
 	paths := make([]string, 0, len(p.opts.Paths))
 	for _, given := range p.opts.Paths {
 		path := strings.TrimSuffix(strings.TrimPrefix(given, "./"), "/")
-		if path == "." || path == "" && given != "" && !strings.HasPrefix(given, "/") {
-			paths = append(paths, ".")
-			continue
-		}
-		if tree.CheckPath(path) != nil {
+		switch {
+		case path == ".", given == "./":
+			path = "."
+		case tree.CheckPath(path) != nil:
 			return &sandbox.Error{Class: sandbox.ClassInvalid, Op: opMerge, Path: given, Message: "it is no path in the workspace; name one relative to its folder"}
-		}
-		known, err := p.known(path)
-		if err != nil {
-			return err
-		}
-		if !known {
-			return &sandbox.Error{Class: sandbox.ClassNotFound, Op: opMerge, Path: given, Message: "it is neither in the checkpoint nor in the workspace"}
 		}
 		paths = append(paths, path)
 	}
@@ -187,8 +186,25 @@ func (p *planner) checkPaths() error {
 	return nil
 }
 
+// findPaths refuses paths that are nowhere.
+func (p *planner) findPaths() error {
+	for _, path := range p.opts.Paths {
+		known, err := p.known(path)
+		if err != nil {
+			return err
+		}
+		if !known {
+			return &sandbox.Error{Class: sandbox.ClassNotFound, Op: opMerge, Path: path, Message: "it is neither in the checkpoint nor in the workspace"}
+		}
+	}
+	return nil
+}
+
 // known tells whether a path is on one of the sides.
 func (p *planner) known(path string) (bool, error) {
+	if path == "." {
+		return true, nil
+	}
 	for _, side := range []*Info{&p.theirs, &p.ours, &p.base} {
 		if covering(side.Notes, path) != nil {
 			return true, nil

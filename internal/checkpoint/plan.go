@@ -21,6 +21,7 @@ type planner struct {
 	base, ours, theirs Info
 	fresh              bool // onto nothing, where git's own files can only be whole
 	onto               bool // a restore: what differs from theirs is told, whoever changed it
+	since              []Ref
 	opts               MergeOptions
 	texts              texts
 

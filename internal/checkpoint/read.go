@@ -79,7 +79,7 @@ func (s *Store) lookup(root tree.Hash, path string) (*tree.Entry, error) {
 		if err != nil {
 			return nil, err
 		}
-		at, ok := slices.BinarySearchFunc(entries, name, func(e tree.Entry, name string) int { return strings.Compare(e.Name, name) })
+		at, ok := slices.BinarySearchFunc(entries, name, byName)
 		switch {
 		case !ok:
 			return nil, nil

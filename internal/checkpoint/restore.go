@@ -22,6 +22,9 @@ type RestoreOptions struct {
 	// LastSeen is the checkpoint of what the agent saw last: what the user changed since stays. "": everything that differs
 	// is restored.
 	LastSeen string
+	// Since are the refs by which restores of some paths, made after LastSeen, can be undone, oldest first: what they brought
+	// is nothing that the user changed.
+	Since []Ref
 	// EffectID makes repeating the restore harmless; it needs Pin. "": it is made anew.
 	EffectID string
 	// Pin is what the checkpoint of the tree as it was is kept for; without, the next GC may collect it.
@@ -62,11 +65,15 @@ func (s *Store) RestoreEmpty(ctx context.Context, id string, w Workspace, effect
 // RestoreOnto brings a workspace to a checkpoint by changing what differs and nothing else: a Merge of what changed from
 // LastSeen to the checkpoint, in which the workspace's own changes win. Git's own state stays as it is.
 func (s *Store) RestoreOnto(ctx context.Context, id string, w Workspace, o RestoreOptions) (Restored, error) {
-	p := &planner{ctx: ctx, s: s, onto: true, opts: MergeOptions{
+	p := &planner{ctx: ctx, s: s, onto: true, since: o.Since, opts: MergeOptions{
 		Base: o.LastSeen, Theirs: id, Paths: o.Paths, DryRun: o.DryRun, OnConflict: Mine, EffectID: o.EffectID, Pin: o.Pin,
 		Take: o.Take, Held: o.Held,
 	}}
 	m, err := p.run(w)
+	if err == nil && m.Applied && o.Pin != nil {
+		o.Pin.To, o.Pin.Paths = id, p.opts.Paths
+		err = s.repin(*o.Pin)
+	}
 	if err != nil {
 		return Restored{}, classed(opRestore, err)
 	}

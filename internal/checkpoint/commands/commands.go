@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -40,6 +41,7 @@ type Subject struct {
 	Excludes []string
 	Limits   worktree.Limits
 	Progress func(worktree.Progress) // may be nil
+	Held     map[string]string       // paths with unsaved changes in an editor, with the reason why they stay
 }
 
 // Configure applies what the user has configured.
@@ -219,56 +221,59 @@ func (s Subject) Restore(ctx context.Context, p editors.RestoreParams) (editors.
 		return editors.RestoreResult{}, Error(err)
 	}
 	pin := s.ref(checkpoint.Undo, "Before restoring "+id[:shortID])
-	out, err := s.Store.RestoreOnto(ctx, id, w, checkpoint.RestoreOptions{
-		Paths: p.Paths, DryRun: p.DryRun, EffectID: p.RequestID, Pin: &pin, Take: s.options(refs), LastSeen: lastSeen(refs),
-	})
+	o := checkpoint.RestoreOptions{Paths: s.relative(p.Paths), DryRun: p.DryRun, EffectID: p.RequestID, Pin: &pin, Take: s.options(refs), Held: s.Held}
+	if s.Session != "" { // nobody but the user works on a plain folder
+		o.LastSeen, o.Since = checkpoint.LastSeen(refs, p.RequestID)
+	}
+	out, err := s.Store.RestoreOnto(ctx, id, w, o)
 	if err != nil {
 		return editors.RestoreResult{}, Error(err)
 	}
 	return answer(out), nil
 }
 
-// lastSeen is the newest checkpoint of the agent's work, unless the user has restored something since: then what is
-// there is what the user wanted.
-func lastSeen(refs []checkpoint.Ref) string {
-	for _, r := range slices.Backward(refs) {
-		switch r.Reason {
-		case checkpoint.Turn:
-			return r.Checkpoint
-		case checkpoint.Undo:
-			return ""
+// relative makes paths below a plain folder relative to it; others are for the store to judge.
+func (s Subject) relative(paths []string) []string {
+	var out []string
+	for _, path := range paths {
+		if rel, err := filepath.Rel(s.Folder, path); s.Folder != "" && filepath.IsAbs(path) && err == nil && filepath.IsLocal(rel) {
+			path = rel
 		}
+		out = append(out, path)
 	}
-	return ""
+	return out
 }
 
 func answer(r checkpoint.Restored) editors.RestoreResult {
-	out := editors.RestoreResult{Restored: []string{}, Kept: []string{}, Conflicts: []string{}, Undo: r.Undo}
+	out := editors.RestoreResult{Restored: []string{}, Files: []editors.FileChange{}, Kept: []string{}, Conflicts: []string{}, Undo: r.Undo}
 	left := maxAnswer
-	add := func(list *[]string, path, reason string) {
-		path = text(path)
-		if left -= size(path) + size(path) + size(reason); left < 0 || len(*list) >= maxPaths {
-			out.Truncated = true
-			return
+	fits := func(bytes, listed int) bool {
+		left -= bytes
+		ok := left >= 0 && listed < maxPaths
+		out.Truncated = out.Truncated || !ok
+		return ok
+	}
+	for _, k := range r.Kept {
+		list, path := &out.Kept, text(k.Path)
+		if k.Conflict {
+			list = &out.Conflicts
+		}
+		if !fits(2*size(path)+size(k.Reason), len(*list)) {
+			continue
 		}
 		*list = append(*list, path)
-		if reason == "" {
-			return
-		}
 		if out.Reasons == nil {
 			out.Reasons = map[string]string{}
 		}
-		out.Reasons[path] = reason
+		out.Reasons[path] = k.Reason
 	}
-	for _, k := range r.Kept {
-		if k.Conflict {
-			add(&out.Conflicts, k.Path, k.Reason)
-		} else {
-			add(&out.Kept, k.Path, k.Reason)
+	for _, f := range r.Files {
+		change := editors.FileChange{Path: text(f.Path), Kind: string(f.Kind)}
+		if !fits(size(change)+size(change.Path), len(out.Files)) {
+			continue
 		}
-	}
-	for _, path := range r.Restored {
-		add(&out.Restored, path, "")
+		out.Files = append(out.Files, change)
+		out.Restored = append(out.Restored, change.Path)
 	}
 	return out
 }
