@@ -1,5 +1,10 @@
 // Package policy decides whether a tool call may run, must be asked about, or is refused. It is pure: it runs inside
-// workflows, so it must give the same answer for the same input for ever. Changing an answer needs a workflow version.
+// workflows, so it must give the same answer for the same input for ever. Changing an answer needs a workflow version, and
+// another version of the shell parser may change answers: Call.Whole keeps those of the time before commands were read.
+//
+// A shell command is parsed, and every simple command in it is judged: in lists, pipelines, loops, substitutions, in the
+// scripts of sh -c and eval, behind xargs, find -exec, env and their like. What is on the lists of programs that only read,
+// with arguments with which they only read, needs no approval. Whatever is not understood does.
 package policy
 
 import "sandboxagent/editors"
@@ -18,6 +23,11 @@ const (
 type Call struct {
 	Name      string
 	Arguments string
+	// Root is the absolute path of the workspace as commands see it. Empty, no absolute path is known to be in it.
+	Root string
+	// Whole judges a command as a whole, without reading it, as was done before commands were parsed: every one is more than
+	// reading, and rules match its whole text. It is for replaying the histories of that time.
+	Whole bool
 }
 
 // Verdict is the judgement of one call.
@@ -26,7 +36,8 @@ type Verdict struct {
 	// Reason says why, in one sentence: for the person when asking, for the model when denied. When allowed it is empty, or
 	// says what deserves a mention.
 	Reason string `json:"reason,omitempty"`
-	// Pattern is what a remembered rule would match if the person answers "always"; empty when there is none to offer.
+	// Pattern is what a remembered rule would match if the person answers "always"; empty when there is none to offer. It
+	// may be edited into any other that ParsePattern accepts.
 	Pattern string `json:"pattern,omitempty"`
 }
 
@@ -38,35 +49,39 @@ const (
 )
 
 // Judge says what to do with a call in a session of the given mode. confined says whether commands run confined to the
-// workspace. A tool that is not known is denied in every mode.
+// workspace. A tool that is not known is denied in every mode. It is Policy.Judge of an empty policy and no rules.
 func Judge(mode editors.ApprovalMode, call Call, confined bool) Verdict {
-	switch {
-	case !known(call.Name):
+	return Policy{}.Judge(mode, call, confined, nil)
+}
+
+// Judge says what to do with a call under a policy and the rules that were remembered. In mode readOnly neither rules nor
+// what the policy allows count, and what the policy asks about is denied, since nobody is asked. In mode never only what the
+// policy denies does not run.
+func (p Policy) Judge(mode editors.ApprovalMode, call Call, confined bool, rules []Rule) Verdict {
+	if !known(call.Name) {
 		return Verdict{Decision: Deny, Reason: "there is no tool of this name"}
-	case ReadOnly(call):
+	}
+	if ReadOnly(call) {
 		return Verdict{Decision: Allow}
 	}
-	pattern := Pattern(call)
+	if call.Name == execCommand {
+		return p.judgeCommand(mode, readCommand(call, confined), rules)
+	}
 	switch mode {
-	case editors.ApprovalNever:
-		return Verdict{Decision: Allow}
+	case editors.ApprovalNever, editors.ApprovalAuto:
+		v := Verdict{Decision: Allow}
+		if mode == editors.ApprovalAuto && call.Name == writeStdin && !confined {
+			v.Reason = withoutConfinement
+		}
+		return v
 	case editors.ApprovalReadOnly:
-		return Verdict{
-			Decision: Deny,
-			Reason:   "this session is read-only: " + what(call) + " is not allowed; say what you would do instead",
-		}
-	case editors.ApprovalAuto:
-		if confined && wantsNetwork(call) {
-			return Verdict{Decision: Ask, Reason: "it asks for the network, which commands do not have by themselves here", Pattern: pattern}
-		}
-		if call.Name != applyPatch && !confined {
-			return Verdict{Decision: Allow, Reason: "runs without confinement", Pattern: pattern}
-		}
-		return Verdict{Decision: Allow}
+		return Verdict{Decision: Deny, Reason: "this session is read-only: " + what(call) + " is not allowed; say what you would do instead"}
 	default: // ask, and any mode this version does not know
-		return Verdict{Decision: Ask, Reason: what(call) + " needs your approval", Pattern: pattern}
+		return Verdict{Decision: Ask, Reason: what(call) + " needs your approval"}
 	}
 }
+
+const withoutConfinement = "runs without confinement"
 
 // known says whether name is one of the tools.
 func known(name string) bool {
@@ -78,7 +93,8 @@ func known(name string) bool {
 }
 
 // ReadOnly says whether a call of a known tool changes nothing: it reads, or it only looks at or stops what the agent
-// itself started.
+// itself started. A command never counts, even one that needs no approval: its text says what it should do, and whoever
+// relies on this answer, as checkpoints do, must not depend on every program on the list being what its name says.
 func ReadOnly(call Call) bool {
 	switch call.Name {
 	case execCommand, applyPatch:
@@ -92,23 +108,8 @@ func ReadOnly(call Call) bool {
 
 // what names the kind of effect a tool has.
 func what(call Call) string {
-	switch call.Name {
-	case applyPatch:
+	if call.Name == applyPatch {
 		return "changing files"
-	case writeStdin:
-		return "writing to a running command"
 	}
-	if wantsNetwork(call) {
-		return "running a command with network access"
-	}
-	return "running a command"
-}
-
-// wantsNetwork says whether a call asks for the network. Arguments that cannot be read ask for everything.
-func wantsNetwork(call Call) bool {
-	if call.Name != execCommand {
-		return false
-	}
-	args, ok := parse(call.Arguments)
-	return !ok || args.Network
+	return "writing to a running command"
 }

@@ -93,7 +93,7 @@ func TestMatch(t *testing.T) {
 		{"with network", "exec_command", `{"command":"go test ./...","network":true}`, false},
 		{"longer", "exec_command", `{"command":"go test ./... && rm -rf ."}`, false},
 		{"shorter", "exec_command", `{"command":"go test"}`, false},
-		{"spaced", "exec_command", `{"command":" go test ./..."}`, false},
+		{"spaced", "exec_command", `{"command":" go  test ./..."}`, true},
 		{"directory spelled in the command", "exec_command", `{"command":"(in web) npm test"}`, false},
 		{"empty", "exec_command", `{"command":""}`, false},
 		{"broken", "exec_command", `{"command":`, false},
@@ -104,4 +104,49 @@ func TestMatch(t *testing.T) {
 			require.Equal(t, c.want, Match(rules, Call{Name: c.tool, Arguments: c.arguments}))
 		})
 	}
+}
+
+func TestCommandsThatReadNeedNoApproval(t *testing.T) {
+	list := shellCall(t, "ls -la | head")
+	for _, mode := range []editors.ApprovalMode{editors.ApprovalAsk, editors.ApprovalAuto, editors.ApprovalNever, editors.ApprovalReadOnly, ""} {
+		require.Equal(t, Verdict{Decision: Allow}, Judge(mode, list, true), mode)
+		require.Equal(t, Verdict{Decision: Allow}, Judge(mode, list, false), mode)
+	}
+	require.False(t, ReadOnly(list), "whoever takes checkpoints relies on no list of programs")
+
+	network := Call{Name: "exec_command", Arguments: `{"command":"ls","network":true}`}
+	require.Equal(t, Verdict{Decision: Ask, Reason: "the command needs your approval: it asks for the network", Pattern: "(with network) ls"}, Judge(editors.ApprovalAsk, network, true))
+	require.Equal(t, Deny, Judge(editors.ApprovalReadOnly, network, true).Decision)
+
+	v := Judge(editors.ApprovalAsk, shellCall(t, "ls; rm -rf build"), true)
+	require.Equal(t, "`rm -rf build` needs your approval: it changes or deletes files", v.Reason)
+	v = Judge(editors.ApprovalReadOnly, shellCall(t, "ls > f"), true)
+	require.Equal(t, "this session is read-only: the command is not allowed, since it writes to a file (`> f`); say what you would do instead", v.Reason)
+}
+
+func TestReadingElsewhereNeedsConfinement(t *testing.T) {
+	for _, c := range []string{
+		"cat ~/.ssh/id_rsa", "cat /etc/passwd", "cat ../x", "ls a/../../b", "cat $HOME/x", `cat "${HOME}/x"`, "grep -r x --include=*.go -f/x /", "cd / && cat etc/passwd", "cd ..; ls",
+		"cat < /etc/passwd", "x=/etc/passwd; cat $x", "for f in ~/*; do cat \"$f\"; done", "sh -c 'cat /etc/passwd'", "find / -name x", "grep --file=/etc/passwd x",
+	} {
+		require.Equal(t, Allow, Judge(editors.ApprovalAsk, shellCall(t, c), true).Decision, c)
+		v := Judge(editors.ApprovalAsk, shellCall(t, c), false)
+		require.Equal(t, Ask, v.Decision, c)
+		require.Contains(t, v.Reason, "nothing confines it", c)
+		require.False(t, Match([]Rule{{Tool: execCommand, Pattern: "make"}}, shellCall(t, "make; "+c)), c)
+	}
+	within := shellCall(t, "cd /w && cat /w/a 2>/dev/null")
+	within.Root = "/w"
+	require.Equal(t, Allow, Judge(editors.ApprovalAsk, within, false).Decision)
+}
+
+func TestWholeCommandsAreJudgedAsBefore(t *testing.T) {
+	list := shellCall(t, "ls")
+	list.Whole = true
+	v := Judge(editors.ApprovalAsk, list, true)
+	require.Equal(t, Ask, v.Decision)
+	require.Equal(t, "ls", v.Pattern)
+	require.Equal(t, Deny, Judge(editors.ApprovalReadOnly, list, true).Decision)
+	require.True(t, Match([]Rule{{Tool: execCommand, Pattern: "ls"}}, list))
+	require.False(t, Match([]Rule{{Tool: execCommand, Pattern: "ls *"}}, list))
 }

@@ -15,21 +15,54 @@ const (
 	withNetwork = "(with network) "
 )
 
-// Rule is a remembered answer: calls of the tool whose Pattern is exactly this one may run without asking.
+// Rule is a remembered answer. A call of the tool may run without asking if Pattern is the whole text that Pattern gives for
+// it, or if every simple command in it only reads or is one that a rule allows by a pattern for ParsePattern.
 type Rule struct {
 	Tool    string `json:"tool"`
 	Pattern string `json:"pattern"`
 }
 
-// Match says whether a rule covers the call. Only commands can be remembered, and only the whole text of one, together
-// with the directory it runs in: a longer, shorter or differently spaced command is another command.
+// Match says whether rules cover the call. Only commands can be remembered. Redirects that write, assignments and whatever
+// else is more than simple commands are covered only by a rule that is the whole text, and so is reading outside the
+// workspace beside what a rule covers.
 func Match(rules []Rule, call Call) bool {
-	pattern := Pattern(call)
-	return pattern != "" && slices.Contains(rules, Rule{Tool: call.Name, Pattern: pattern})
+	return call.Name == execCommand && len(rules) > 0 && match(rules, readCommand(call, false))
 }
 
-// Pattern is what a rule must say to cover the call: the command, preceded by "(in DIR) " when it names a directory to run
-// in, and that by "(with network) " when it asks for the network. It is empty for calls that cannot be remembered.
+func match(rules []Rule, c command) bool {
+	if pattern := Pattern(c.call); pattern != "" && slices.Contains(rules, Rule{Tool: execCommand, Pattern: pattern}) {
+		return true
+	}
+	if len(c.other) > 0 || c.far != "" && !c.confined {
+		return false
+	}
+	covered := false
+	for _, s := range c.commands {
+		if s.concern == "" {
+			continue
+		}
+		if !coveredBy(rules, s, c.network) {
+			return false
+		}
+		covered = true
+	}
+	return covered
+}
+
+func coveredBy(rules []Rule, c simple, network bool) bool {
+	for _, rule := range rules {
+		if rule.Tool != execCommand {
+			continue
+		}
+		if p, err := ParsePattern(rule.Pattern); err == nil && p.covers(c, network) {
+			return true
+		}
+	}
+	return false
+}
+
+// Pattern is the whole text of a call as a rule may hold it: the command, preceded by "(in DIR) " when it names a directory
+// to run in, and that by "(with network) " when it asks for the network. It is empty for calls that cannot be remembered.
 func Pattern(call Call) string {
 	if call.Name != execCommand {
 		return ""
@@ -46,6 +79,24 @@ func Pattern(call Call) string {
 		pattern = withNetwork + pattern
 	}
 	return pattern
+}
+
+// offer is the pattern to propose for a command: one over the words of the only simple command that needs an answer, else
+// the whole text. There is none where the whole text would say too little of what runs, or could be read as a wider pattern.
+func offer(call Call, j *judgement, network bool) string {
+	if text := suggest(j, network); text != "" {
+		return text
+	}
+	for _, c := range j.commands {
+		if c.never {
+			return ""
+		}
+	}
+	text := Pattern(call)
+	if p, err := ParsePattern(text); err == nil && p.more {
+		return ""
+	}
+	return text
 }
 
 // arguments holds what matters here of any tool's arguments.
