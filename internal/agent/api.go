@@ -126,6 +126,8 @@ type View struct {
 	Approvals []editors.Approval      `json:"approvals"`
 	Queued    []editors.QueuedMessage `json:"queued"`
 
+	Former []int64 `json:"former,omitempty"` // epochs of the sandboxes that the session has left and may still need
+
 	// For the dry run of a switch; see State.
 
 	Home     string `json:"home,omitempty"`

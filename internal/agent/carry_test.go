@@ -35,14 +35,14 @@ type carried struct {
 func (h *harness) registerCarrying(register func(string, any)) {
 	c := &h.carried
 	register(ActivityOpenCarried, func(ctx context.Context, in OpenInput) (CarryOutput, error) {
-		c.opened = append(c.opened, in)
+		record(h, &c.opened, in)
 		if c.open != nil {
 			return c.open(ctx, in)
 		}
 		return CarryOutput{Carry: editors.Carry{Added: 120}, CheckpointID: "opened-" + in.ID(), Applied: true}, nil
 	})
 	register(ActivityMergeInto, func(ctx context.Context, in MergeInput) (CarryOutput, error) {
-		c.merged = append(c.merged, in)
+		record(h, &c.merged, in)
 		if c.merge != nil {
 			return c.merge(ctx, in)
 		}
@@ -52,32 +52,32 @@ func (h *harness) registerCarrying(register func(string, any)) {
 		}, nil
 	})
 	register(ActivityRestore, func(ctx context.Context, in RestoreTask) (RestoreOutput, error) {
-		c.restored = append(c.restored, in)
+		record(h, &c.restored, in)
 		if c.restore != nil {
 			return c.restore(ctx, in)
 		}
 		return RestoreOutput{Result: editors.RestoreResult{Restored: []string{"a", "b", "c"}, Undo: "undo"}}, nil
 	})
 	register(ActivityFindForkPoint, func(_ context.Context, in FindInput) (ForkPoint, error) {
-		c.found = append(c.found, in)
+		record(h, &c.found, in)
 		return c.find(in)
 	})
 	register(ActivityEnsureSandbox, func(_ context.Context, in Sandbox) (EnsureOutput, error) {
-		c.ensured = append(c.ensured, in)
+		record(h, &c.ensured, in)
 		if c.ensure != nil {
 			return c.ensure(in)
 		}
 		return EnsureOutput{}, nil
 	})
 	register(ActivityStopSandbox, func(_ context.Context, in Sandbox) error {
-		c.stopped = append(c.stopped, in)
+		record(h, &c.stopped, in)
 		if c.stop != nil {
 			return c.stop(in)
 		}
 		return nil
 	})
 	register(ActivityDestroySandbox, func(_ context.Context, in DestroyInput) error {
-		c.destroyed = append(c.destroyed, in)
+		record(h, &c.destroyed, in)
 		if !in.Former {
 			h.killed++
 		}

@@ -28,21 +28,37 @@ type picture struct {
 	quiet   bool // beside what the session does: its state does not tell of it
 }
 
-// pictureStart pictures the workspace as the session finds it. Nothing waits for it but the first change.
+// pictureStart begins to picture the workspace as the session finds it. Nothing waits for it but the first change.
 func (s *session) pictureStart(ctx workflow.Context) {
-	s.aside(ctx, func(ctx workflow.Context) {
-		s.picturing++
-		defer func() { s.picturing-- }()
-		out := s.picture(ctx, picture{summary: "Start of the session", effect: s.Session.ID + "-start", quiet: true})
-		if ctx.Err() != nil {
-			return // the next run does it
-		}
-		s.Starting = false
-		s.pictureFailed(ctx, out)
-		if out.Checkpoint != nil && !s.isHome(s.Session.Backend) && s.Base == "" {
-			s.Base = out.Checkpoint.ID // the sandbox began as a copy of the folder
-		}
+	s.picturing++
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		s.aside(ctx, s.takeStart)
+		s.picturing--
 	})
+}
+
+func (s *session) takeStart(ctx workflow.Context) {
+	out := s.picture(ctx, picture{summary: "Start of the session", effect: s.Session.ID + "-start"})
+	if ctx.Err() != nil {
+		return // the next run does it
+	}
+	s.Starting = false
+	s.pictureFailed(ctx, out)
+	if out.Checkpoint != nil {
+		s.began(out.Checkpoint.ID)
+	}
+}
+
+// began takes the first checkpoint for what there was from the start on: nothing has changed before it was taken.
+func (s *State) began(id string) {
+	for i := range s.Turns {
+		if s.Turns[i].CheckpointID == "" {
+			s.Turns[i].CheckpointID = id
+		}
+	}
+	if !s.isHome(s.Session.Backend) && s.Base == "" {
+		s.Base = id // the sandbox is a copy of the folder
+	}
 }
 
 // checkpointBefore pictures the workspace before the first change of the turn.

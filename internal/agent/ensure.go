@@ -14,9 +14,10 @@ import (
 
 const ensureTimeout = 10 * time.Minute // with the start of what was stopped
 
-// ensureSandbox begins to look for the sandbox. Local ones need no looking for: the folder is there or every tool says so.
+// ensureSandbox begins to look for the sandbox. The open folder needs no looking for: it is there or every tool says so.
 func (s *session) ensureSandbox(ctx workflow.Context) {
-	if s.Turn.Ready || s.Session.Backend.Kind == editors.Local {
+	b := s.Session.Backend
+	if s.Turn.Ready || b.Kind == editors.Local && b.WorkspaceRoot == "" {
 		return
 	}
 	s.ensuring, s.unready = true, nil
@@ -59,6 +60,7 @@ func (s *session) recover(ctx workflow.Context) *Failure {
 	}
 	s.doom(ctx, s.sandbox())
 	s.Session.Epoch = target.Epoch
+	s.rebase(out)
 	s.setState(ctx, editors.StatusRunning, "Going on in a fresh sandbox.")
 	s.sessionUpdated(ctx)
 	from := short(s.Session.CheckpointID)

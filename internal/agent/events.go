@@ -102,6 +102,9 @@ func (s *session) notice(ctx workflow.Context, turn int, text string) {
 // view answers QueryView. It reads only.
 func (s *session) view(req ViewRequest) (View, error) {
 	v := View{Session: s.Session, Seq: s.Seq, Approvals: append([]editors.Approval{}, s.Approvals...), Queued: s.queued(), Home: s.Home, Base: s.Base, ForkBase: s.ForkBase}
+	for _, left := range s.Former {
+		v.Former = append(v.Former, left.Epoch)
+	}
 	first := s.Seq + 1 - int64(len(s.Events))
 	if after := req.AfterSeq; after != nil && *after >= first-1 && *after <= s.Seq {
 		return s.eventsAfter(v, int(*after+1-first)), nil

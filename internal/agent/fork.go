@@ -29,7 +29,7 @@ func NewForkState(owner string, searchAttributes bool, f Forked) State {
 	s.Sealed, s.Head = p.Sealed, p.Turn.Head
 	s.Session.TurnID, s.Session.ParentID, s.Session.ForkedAtTurn = p.Turn.ID, p.Session.ID, p.Turn.ID
 	s.Session.CheckpointID, s.Pictured = first(out.CheckpointID, p.Turn.CheckpointID), "Start of the fork"
-	s.ForkBase = first(out.Base, s.Session.CheckpointID)
+	s.ForkBase = s.Session.CheckpointID // as it is here: what did not travel must not look removed to the parent
 	s.GitBase = first(p.GitBase, p.Turn.CheckpointID)
 	if p.Sandbox.Backend.Kind == f.Session.Backend.Kind {
 		s.Rules = p.Rules

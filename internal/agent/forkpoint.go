@@ -70,6 +70,9 @@ func (s *session) findPoint(ctx workflow.Context, turn int) (ForkPoint, *Failure
 	if turn == 0 {
 		return ForkPoint{}, &Failure{Code: editors.CodeConflict, Message: "No turn has ended yet.", Remedy: "Fork when the first turn has ended."}
 	}
+	if err := workflow.Await(ctx, func() bool { return !s.Starting }); err != nil {
+		return ForkPoint{}, &Failure{Code: editors.CodeCancelled, Message: "waiting for the session's first checkpoint was cancelled"}
+	}
 	end := TurnEnd{ID: turn}
 	if i := s.endOf(turn); i >= 0 {
 		end = s.Turns[i]

@@ -63,9 +63,11 @@ func (s *session) dropDoomed(ctx workflow.Context) {
 		return
 	}
 	s.dropping = true
-	workflow.Go(ctx, func(ctx workflow.Context) {
+	root, cancel := workflow.NewDisconnectedContext(ctx) // it outlives the operation that it follows
+	workflow.Go(root, func(ctx workflow.Context) {
 		s.aside(ctx, s.removeDoomed)
 		s.dropping = false
+		cancel()
 	})
 }
 

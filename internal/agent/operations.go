@@ -15,7 +15,7 @@ import (
 
 const (
 	maxOps         = 8        // that wait
-	maxOpBytes     = 48 << 10 // of what is asked for
+	maxOpBytes     = 24 << 10 // of what is asked for
 	carryTimeout   = time.Hour
 	carryHeartbeat = 15 * time.Second
 )
@@ -127,6 +127,9 @@ func (s *session) runOp(ctx workflow.Context) error {
 	s.cancelWork = cancel
 	defer func() { s.cancelWork = nil }()
 	out := outcome[any]{}
+	if s.picturing > 0 {
+		s.setState(ctx, editors.StatusRunning, "Waiting for a checkpoint that is being taken.")
+	}
 	if err := workflow.Await(octx, func() bool { return s.picturing == 0 }); err == nil {
 		out.Result, out.Failure = s.operate(octx, op)
 	}
@@ -137,6 +140,9 @@ func (s *session) runOp(ctx workflow.Context) error {
 	s.goOn(ctx)
 	if out.Seq = s.Seq; !op.Told {
 		s.remember(op.Key, out)
+	}
+	if !s.destroying {
+		s.seal(ctx)
 	}
 	return nil
 }

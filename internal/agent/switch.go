@@ -233,10 +233,10 @@ func (s *session) arrive(ctx workflow.Context, target Sandbox, taken editors.Che
 	switch {
 	case s.isHome(target.Backend):
 		s.Base = ""
-	case wasHome && out.Base != "":
-		s.Base = out.Base
 	case wasHome:
-		s.Base = taken.ID
+		s.Base = first(out.Base, taken.ID)
+	default:
+		s.rebase(out)
 	}
 	if out.CheckpointID != "" {
 		s.Session.CheckpointID = out.CheckpointID
@@ -247,6 +247,13 @@ func (s *session) arrive(ctx workflow.Context, target Sandbox, taken editors.Che
 	b := s.Session.Backend
 	s.emit(ctx, editors.Event{Type: editors.BackendChanged, Backend: &b})
 	s.sessionUpdated(ctx)
+}
+
+// rebase remembers that part of what was carried from home did not travel on: on the way back it must not look removed.
+func (s *State) rebase(out CarryOutput) {
+	if s.Base != "" && out.Base != "" {
+		s.Base = out.Base
+	}
 }
 
 // told says in the conversation, to the user and to the model, where the session is and what has come along.

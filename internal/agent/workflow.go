@@ -63,7 +63,7 @@ func (w *Workflows) Agent(ctx workflow.Context, in Input) error {
 	}
 	s.list(ctx)
 	if s.Starting {
-		workflow.Go(ctx, s.pictureStart)
+		s.pictureStart(ctx)
 	}
 	s.dropDoomed(ctx)
 	for {

@@ -1,0 +1,121 @@
+package agent
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
+
+	"sandboxagent/editors"
+)
+
+func offered() Offer {
+	return Offer{ForkID: "f1", ParentID: "s1", Base: "base", CheckpointID: "theirs", Title: "Work (fork #1)", Sandbox: Sandbox{SessionID: "f1", HostID: "h1"}}
+}
+
+func (h *harness) adopt(id string, o Offer, how editors.OnConflict) *reply {
+	return h.update(UpdateAdopt, AdoptInput{RequestID: id, Offer: o, OnConflict: how})
+}
+
+// expectAdopted answers the signal to the fork with err and counts it.
+func (h *harness) expectAdopted(err error, told *int) {
+	h.env.OnSignalExternalWorkflow("default-test-namespace", WorkflowID("f1"), "", SignalAdopted, AdoptedSignal{CheckpointID: "theirs"}).
+		Return(func(string, string, string, string, any) error { *told++; return err })
+}
+
+func TestAnAdoptionMergesIntoTheParentsPresentWorkspace(t *testing.T) {
+	h := newHarness(t)
+	told := 0
+	h.expectAdopted(nil, &told)
+	var r, again *reply
+	h.at(time.Second, func() { h.switchTo("s", toDocker) })
+	h.at(time.Minute, func() { r = h.adopt("a", offered(), editors.ConflictTheirs) })
+	h.at(2*time.Minute, func() {
+		again = h.adopt("a", offered(), editors.ConflictTheirs)
+		h.ask("r", "go")
+	})
+	events := h.finish(time.Hour, testSession(editors.ApprovalNever))
+	require.NoError(t, r.err)
+	require.Equal(t, r.value, again.value)
+	require.Equal(t, 1, told)
+	m := h.carried.merged[0]
+	require.Len(t, h.carried.merged, 1)
+	require.Equal(t, []string{"s1.1", "base", "theirs", "f1"}, []string{m.ID(), m.Base, m.Theirs, m.From.SessionID})
+	require.Equal(t, editors.ConflictTheirs, m.OnConflict)
+	result := r.value.(editors.AdoptResult)
+	require.Equal(t, "undo1", result.Undo)
+	require.Equal(t, 2, result.Carry.Changed)
+	require.Contains(t, noticesOf(events)[1], `Adopted from "Work (fork #1)": 2 files changed`)
+	require.Contains(t, h.steps[0].Pending[1].Text, "Files: a, b.")
+}
+
+func TestAnAdoptionThatCannotBeChangesNothing(t *testing.T) {
+	h := newHarness(t)
+	told := 0
+	h.expectAdopted(temporal.NewNonRetryableApplicationError("gone", "x", nil), &told)
+	h.carried.merge = func(context.Context, MergeInput) (CarryOutput, error) {
+		switch len(h.carried.merged) {
+		case 1:
+			return CarryOutput{Carry: editors.Carry{Conflicts: []editors.Skipped{{Path: "a"}}, ConflictsAll: 1}}, nil
+		case 2:
+			return CarryOutput{Failure: &Failure{Code: editors.CodeCorruptCheckpoint, Message: "checkpoint theirs is damaged"}}, nil
+		case 3:
+			return CarryOutput{}, lost()
+		}
+		return CarryOutput{Applied: true, CheckpointID: "merged"}, nil
+	}
+	stranger, far := offered(), offered()
+	stranger.ParentID, far.Sandbox.HostID = "other", "h2"
+	var conflict, damaged, unknown, away, well *reply
+	h.at(1*time.Minute, func() { conflict = h.adopt("a", offered(), "") })
+	h.at(2*time.Minute, func() { damaged = h.adopt("b", offered(), "") })
+	h.at(3*time.Minute, func() { unknown, away = h.adopt("c", stranger, ""), h.adopt("d", far, "") })
+	h.at(4*time.Minute, func() { h.stays(editors.Local); require.Zero(t, told) })
+	h.at(5*time.Minute, func() { well = h.adopt("e", offered(), editors.ConflictMine) })
+	h.at(6*time.Minute, func() { require.Equal(t, "merged", h.view(nil).Session.CheckpointID) })
+	h.finish(time.Hour, testSession(editors.ApprovalNever))
+	require.Equal(t, "a", failureOf(t, conflict.err).Detail)
+	require.Equal(t, editors.CodeCorruptCheckpoint, failureOf(t, damaged.err).Code)
+	require.ErrorContains(t, unknown.rejected, "not a fork of this one")
+	require.Equal(t, editors.CodeUnsupported, failureOf(t, away.rejected).Code)
+	require.NoError(t, well.err, "a fork that is gone keeps nothing from being adopted")
+	require.Equal(t, 1, told)
+	require.Equal(t, h.carried.merged[2], h.carried.merged[3], "the same effect, when the worker was lost")
+}
+
+func TestAForkOffersWhatItsParentLacks(t *testing.T) {
+	h := newHarness(t)
+	in := testSession(editors.ApprovalNever)
+	in.State.Session.ParentID, in.State.ForkBase, in.State.Starting = "p1", "base", false
+	h.model = func(ModelStepInput) (ModelStepResult, error) {
+		if len(h.steps) == 1 {
+			return calls(run("c1", "sleep 60")), nil
+		}
+		return says("ok"), nil
+	}
+	var first, again, busy, second *reply
+	offer := func(id string) *reply { return h.update(UpdateOffer, OfferInput{RequestID: id}) }
+	h.at(time.Second, func() { first = offer("a") })
+	h.at(time.Minute, func() {
+		again = offer("a")
+		h.env.SignalWorkflow(SignalAdopted, AdoptedSignal{CheckpointID: "c1"})
+	})
+	h.tool = h.slow(func() { busy = offer("b") })
+	h.at(2*time.Minute, func() { h.ask("r", "go") })
+	h.at(3*time.Minute, func() { second = offer("c") })
+	h.finish(time.Hour, in)
+	require.Equal(t, Offer{ForkID: "s1", ParentID: "p1", Base: "base", CheckpointID: "c1", Title: "Session s1", Sandbox: h.pictured[0].Sandbox}, first.value)
+	require.Equal(t, first.value, again.value)
+	require.Contains(t, failureOf(t, busy.rejected).Message, "Turn 1 is running")
+	require.Equal(t, "c1", second.value.(Offer).Base, "the parent has the rest")
+}
+
+func TestOnlyForksOffer(t *testing.T) {
+	h := newHarness(t)
+	var r *reply
+	h.at(time.Second, func() { r = h.update(UpdateOffer, OfferInput{}) })
+	h.finish(time.Hour, testSession(editors.ApprovalNever))
+	require.ErrorContains(t, r.rejected, "not a fork")
+}
