@@ -87,7 +87,7 @@ func (r Report) String() string {
 func lacks(m Method, level Level, abi int) []string {
 	var out []string
 	if m == Landlock {
-		out = append(out, "changing modes and times of your other files", "seeing that other processes run", "writing .git/hooks")
+		out = append(out, "changing modes and times of your other files", "seeing that other processes run", "writing .git/hooks (which is told)")
 		if abi < 6 {
 			out = append(out, "signalling your other processes")
 		}

@@ -64,7 +64,7 @@ func rule(b *strings.Builder, what string, paths []string) {
 
 // keptPaths are the paths of a workspace that git obeys, whether they are there or not.
 func keptPaths(workspace string) (out []string) {
-	for _, name := range guarded {
+	for _, name := range append([]string{"commondir"}, guarded...) {
 		out = append(out, filepath.Join(workspace, ".git", name))
 	}
 	_, keep := repository(workspace)

@@ -21,7 +21,8 @@ type attack struct {
 	name   string
 	script string
 	hit    func(v *victim) bool
-	open   []confine.Method // ways that do not keep it off
+	open   []confine.Method // ways that do not keep it off,
+	told   []confine.Method // and those by which at least the user learns of it
 	beyond bool             // an ordinary user cannot do it even without confinement
 }
 
@@ -126,9 +127,14 @@ while [ $i -lt 300 ]; do ln -sfn real swap; (echo x > swap/raced) 2>/dev/null & 
 	{name: "read `~/.ssh`, `~/.aws`, `~/.config/gh`", script: `cat $VICTIM/.ssh/id $VICTIM/.aws/credentials $VICTIM/.config/gh/hosts.yml | grep -q canary && echo leak`},
 	{name: "read our configuration and other sessions' state", script: `cat $VICTIM/ours/config.toml | grep -q canary && echo leak; ls $VICTIM/ours/state && echo leak`},
 	{name: "read `/etc/shadow`", script: `grep -q root: /etc/shadow && echo leak`, beyond: true},
-	{name: "write `.git/hooks`", script: `echo evil > .git/hooks/pre-commit && echo leak`, open: basicOnly},
-	{name: "write `.git/config`", script: `echo '[core] fsmonitor=evil' >> .git/config && echo leak`, open: basicOnly},
-	{name: "put another `.git` in its place", script: `mv .git old && mv old .git && echo leak`, open: basicOnly},
+	{name: "write `.git/hooks`", script: `mkdir -p .git/hooks; echo evil > .git/hooks/pre-commit && echo leak`, told: basicOnly},
+	{name: "write `.git/config`", script: `echo '[core] fsmonitor=evil' >> .git/config && echo leak`, told: basicOnly},
+	{name: "put another `.git` in its place", script: `mv .git old && cp -r old .git && echo evil > .git/hooks/post-commit && echo leak`, told: basicOnly},
+	{name: "the same with the repository of a submodule", script: `echo evil > .git/modules/module/hooks/update && echo leak
+mv .git/modules/module stolen && cp -r stolen .git/modules/module && echo evil > .git/modules/module/hooks/update && echo leak
+mv .git/modules stolen && cp -r stolen .git/modules && echo evil > .git/modules/module/hooks/update && echo leak`, told: basicOnly},
+	{name: "redirect the repository (`.git/commondir`)", script: `cp -r .git evil && echo ../evil > .git/commondir && echo leak; rm -rf evil`, told: ways},
+	{name: "write the hooks or settings of a repository in a subfolder", script: `echo '[core] fsmonitor=evil' >> nested/.git/config && echo leak`, told: ways},
 	{name: "read the environment of the worker", script: `cat /proc/*/environ 2>/dev/null | tr '\0' '\n' | grep -q ^CANARY= && echo leak`},
 	{name: "trace the worker", script: python(`if libc.ptrace(0x4206, int(E["WORKER"]), None, None) != 0: sys.exit()`)},
 	{name: "trace the helper, or read its memory", script: python(`

@@ -20,6 +20,7 @@ type box struct {
 	*client.Client
 	network *client.Client // nil where all commands have the network
 	state   string         // directory of the second helper
+	watch   *watch         // nil where commands are not confined
 
 	mu    sync.Mutex
 	where map[string]*client.Client // commands whose helper is known
@@ -29,6 +30,9 @@ var _ sandbox.Sandbox = (*box)(nil)
 
 func (b *Backend) box(r recorded, session, identity string, env []string) *box {
 	x := &box{Client: b.attach(r, session, session, identity, env), where: map[string]*client.Client{}}
+	if r.Confinement.Method != confine.Nothing {
+		x.watch = &watch{workspace: r.Workspace, state: session, mu: &b.watching, notes: map[string]*note{}}
+	}
 	if !r.Confinement.Level.Network() {
 		x.state = confine.NetworkDir(session)
 		x.network = b.attach(r, session, x.state, identity, env)
@@ -38,6 +42,9 @@ func (b *Backend) box(r recorded, session, identity string, env []string) *box {
 
 // Start implements sandbox.Sandbox. An id that one helper knows is not given to the other.
 func (x *box) Start(ctx context.Context, id string, cmd sandbox.Command) error {
+	if x.watch != nil {
+		x.watch.begin()
+	}
 	if x.network == nil {
 		return x.Client.Start(ctx, id, cmd)
 	}
@@ -96,16 +103,33 @@ func (x *box) of(id string, f func(*client.Client) error) error {
 // Wait implements sandbox.Sandbox.
 func (x *box) Wait(ctx context.Context, id string, after sandbox.Offsets, atMost time.Duration) (st sandbox.Status, err error) {
 	err = x.of(id, func(c *client.Client) error {
-		st, err = c.Wait(ctx, id, after, atMost)
+		n := x.note(id)
+		st, err = c.Wait(ctx, id, n.innerOffsets(after), atMost)
+		if err == nil && st.State != sandbox.StateRunning && x.watch != nil {
+			n = x.watch.ended(ctx, c, st)
+		}
+		st = n.status(st)
 		return err
 	})
 	return st, err
 }
 
+// note returns what was added to the output of a command, nil for nothing.
+func (x *box) note(id string) *note {
+	if x.watch == nil {
+		return nil
+	}
+	return x.watch.known(id)
+}
+
 // Output implements sandbox.Sandbox.
 func (x *box) Output(ctx context.Context, id string, stream sandbox.Stream, offset int64, n int) (chunk sandbox.Chunk, err error) {
 	err = x.of(id, func(c *client.Client) error {
-		chunk, err = c.Output(ctx, id, stream, offset, n)
+		if added := x.note(id); added != nil && added.Stream == stream {
+			chunk, err = added.output(ctx, c, id, offset, n)
+		} else {
+			chunk, err = c.Output(ctx, id, stream, offset, n)
+		}
 		return err
 	})
 	return chunk, err
@@ -129,11 +153,15 @@ func (x *box) Kill(ctx context.Context, id string) error {
 // Commands implements sandbox.Sandbox.
 func (x *box) Commands(ctx context.Context) ([]sandbox.Status, error) {
 	all, err := x.Client.Commands(ctx)
-	if err != nil || !x.used() {
-		return all, err
+	if err == nil && x.used() {
+		var more []sandbox.Status
+		more, err = x.network.Commands(ctx)
+		all = append(all, more...)
 	}
-	more, err := x.network.Commands(ctx)
-	return append(all, more...), err
+	for i, st := range all {
+		all[i] = x.note(st.ID).status(st)
+	}
+	return all, err
 }
 
 // Close implements sandbox.Sandbox.

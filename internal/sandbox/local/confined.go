@@ -71,11 +71,13 @@ func (b *Backend) host() confine.Host {
 	return confine.Host{Home: home, Private: append(slices.Clone(b.opts.Private), b.opts.StateDir), Env: os.Environ()}
 }
 
-// guards identifies what the sandbox's helpers must stay shut off from, and the folder they work in.
+// guards identifies what the sandbox's helpers must stay shut off from, and the folder they work in. What can only be kept
+// from them when it is there is made.
 func (b *Backend) guards(r recorded) string {
 	if !r.Confinement.Method.Strong() {
 		return confine.Guards(confine.Host{Home: "/nonexistent"}, r.Workspace)
 	}
+	confine.Complete(r.Workspace)
 	h := b.host()
 	h.Private = nil // ours: nobody replaces them
 	return confine.Guards(h, r.Workspace)
