@@ -30,7 +30,7 @@ func (c *Carrier) directory(o *Opening) *directory {
 	}
 	d := &directory{path: filepath.Clean(o.To.Spec.Workspace), forks: c.Forks}
 	if session, ok := c.Forks.Of(d.path); ok {
-		d.fork = workspace.Fork{Session: session, Owner: o.To.Spec.Owner, Realm: o.To.Spec.Realm}
+		d.fork = workspace.Fork{Session: session, Owner: o.To.Spec.Owner, HostID: c.HostID, Realm: o.To.Spec.Realm}
 	}
 	return d
 }

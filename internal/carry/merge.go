@@ -48,7 +48,7 @@ func (c *Carrier) Merge(ctx context.Context, m Merging) (Outcome, error) {
 		return Outcome{}, err
 	}
 	if session, ok := c.Forks.Of(m.To.Spec.Workspace); ok && m.To.local() && !m.DryRun {
-		fork := workspace.Fork{Session: session, Owner: m.To.Spec.Owner, Realm: m.To.Spec.Realm}
+		fork := workspace.Fork{Session: session, Owner: m.To.Spec.Owner, HostID: c.HostID, Realm: m.To.Spec.Realm}
 		if err := c.Forks.Make(m.To.Spec.Workspace, fork); err != nil {
 			return Outcome{}, err
 		}

@@ -22,8 +22,9 @@ const opOpen = "open a sandbox with what was carried"
 
 // Carrier carries workspaces by the checkpoints of one host.
 type Carrier struct {
-	Store *checkpoint.Store
-	Forks workspace.Forks
+	Store  *checkpoint.Store
+	Forks  workspace.Forks
+	HostID string // whose the folders of forks are
 	// Fault is called before every step with its name; an error makes the step fail. For tests; may be nil.
 	Fault func(step string) error
 }

@@ -4,9 +4,7 @@ package worker
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"sync/atomic"
 	"time"
@@ -25,6 +23,7 @@ import (
 	"sandboxagent/internal/model"
 	"sandboxagent/internal/sandbox"
 	"sandboxagent/internal/tools"
+	"sandboxagent/internal/workspace"
 )
 
 const beatEvery = time.Second
@@ -49,16 +48,23 @@ type Activities struct {
 	Models    Models
 	Backends  map[editors.BackendKind]sandbox.Backend
 	PlanDir   string // one directory for each session's plans
+	HostID    string
+	Realm     string          // where the sessions are known: the id of their namespace; "" when it could not be asked
+	Forks     workspace.Forks // where local forks have their folders
 
 	// Checkpoints opens the store of this host when it is first needed; nil: there is none.
 	Checkpoints    func() (*checkpoint.Store, error)
 	CheckpointWith config.Checkpoint // what checkpoints may hold
+	CarryWith      config.Carry      // what of them goes elsewhere
+	// Fault is called before every step of a carry with its name; an error makes the step fail. For tests; may be nil.
+	Fault func(step string) error
 
 	// SearchAttributes tells whether the cluster knows ours.
 	SearchAttributes bool
 
 	running registry     // commands that run, for who wants to read their output before they end
 	busy    atomic.Int64 // activities under way
+	held    holds        // sandboxes that are being made, filled or removed
 }
 
 // working counts an activity as under way until the returned function is called.
@@ -85,9 +91,6 @@ func beat(ctx context.Context, details func() any) (stop func()) {
 	}()
 	return func() { close(done); <-ended }
 }
-
-// errStopping is the cause of a context that ends because the worker stops.
-var errStopping = errors.New("the worker is stopping")
 
 // untilStop derives a context that also ends, with the cause given, when the worker begins to stop.
 func untilStop(ctx context.Context, cause error) (context.Context, context.CancelFunc) {
@@ -142,24 +145,6 @@ func (a *Activities) SealItems(ctx context.Context, in agent.SealInput) (string,
 	return string(ref), nil
 }
 
-// DestroySandbox removes a session's sandbox; never the user's folder.
-func (a *Activities) DestroySandbox(ctx context.Context, in agent.DestroyInput) error {
-	b, err := a.backend(in.Sandbox)
-	if err != nil {
-		return err
-	}
-	if err := b.Destroy(ctx, refOf(in.Sandbox)); err != nil {
-		return fmt.Errorf("destroy sandbox: %w", err)
-	}
-	if err := os.RemoveAll(a.plans(in.SessionID).Dir); err != nil {
-		return fmt.Errorf("forget plans: %w", err)
-	}
-	if err := a.releaseCheckpoints(in.SessionID); err != nil {
-		return fmt.Errorf("release checkpoints: %w", err)
-	}
-	return nil
-}
-
 // plans are where a session's tools remember what they are about to do. Session ids are safe as file names: the session
 // manager takes no other.
 func (a *Activities) plans(sessionID string) tools.DirPlans {
@@ -167,10 +152,11 @@ func (a *Activities) plans(sessionID string) tools.DirPlans {
 }
 
 func refOf(in agent.Sandbox) sandbox.Ref {
-	return sandbox.Ref{Kind: sandbox.Kind(in.Backend.Kind), ID: in.ID(), HostID: in.HostID, Epoch: in.Epoch, Workspace: workspace(in)}
+	return sandbox.Ref{Kind: sandbox.Kind(in.Backend.Kind), ID: in.ID(), HostID: in.HostID, Epoch: in.Epoch, Workspace: folderOf(in)}
 }
 
-func workspace(in agent.Sandbox) string {
+// folderOf is where a local sandbox works, and what the others began as a copy of.
+func folderOf(in agent.Sandbox) string {
 	if in.Backend.WorkspaceRoot != "" {
 		return in.Backend.WorkspaceRoot
 	}
@@ -199,5 +185,9 @@ func (a *Activities) open(ctx context.Context, in agent.Sandbox, notify func(str
 	if err != nil {
 		return nil, err
 	}
-	return b.Open(ctx, sandbox.Spec{ID: in.ID(), Owner: in.Owner, Workspace: workspace(in), Image: in.Backend.Image, Notify: notify})
+	return b.Open(ctx, a.spec(in, notify))
+}
+
+func (a *Activities) spec(in agent.Sandbox, notify func(string)) sandbox.Spec {
+	return sandbox.Spec{ID: in.ID(), Owner: in.Owner, Workspace: folderOf(in), Image: in.Backend.Image, Realm: a.Realm, Notify: notify}
 }

@@ -6,12 +6,12 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"strings"
 	"time"
-
-	"go.temporal.io/sdk/temporal"
 
 	"sandboxagent/editors"
 	"sandboxagent/internal/agent"
+	"sandboxagent/internal/carry"
 	"sandboxagent/internal/checkpoint"
 	"sandboxagent/internal/checkpoint/commands"
 	"sandboxagent/internal/sandbox"
@@ -22,7 +22,7 @@ const (
 	MethodCheckpoint  = "checkpoint"  // editors.CheckpointParams → editors.CheckpointResult
 	MethodCheckpoints = "checkpoints" // editors.SessionParams → editors.CheckpointsResult
 	MethodDiff        = "diff"        // editors.DiffParams → editors.DiffResult
-	MethodRestore     = "restore"     // editors.RestoreParams → editors.RestoreResult
+	MethodRestore     = "restore"     // agent.RestoreInput → editors.RestoreResult, of a dry run
 )
 
 // onCheckpoints decodes a call and answers it by do.
@@ -76,23 +76,78 @@ func (a *Activities) TakeCheckpoint(ctx context.Context, in agent.CheckpointInpu
 	if a.Checkpoints == nil {
 		return agent.CheckpointOutput{}, nil
 	}
-	tctx, cancel := untilStop(ctx, errStopping)
+	tctx, cancel := untilStop(ctx, carry.ErrStopped)
 	defer cancel()
-	s, closeIt, err := a.checkpointsOf(in.Sandbox)
+	out, err := a.picture(tctx, in)
+	if err == nil {
+		return out, nil
+	}
+	if ended := ended(ctx); ended != nil {
+		return agent.CheckpointOutput{}, ended
+	}
+	f := failureOf(err)
+	return agent.CheckpointOutput{Failure: plain(err), Code: f.Code}, nil
+}
+
+// picture takes a checkpoint and keeps it for the session.
+func (a *Activities) picture(ctx context.Context, in agent.CheckpointInput) (agent.CheckpointOutput, error) {
+	pin := checkpoint.Ref{
+		Owner: in.Owner, Session: in.SessionID, Turn: in.TurnID, Item: in.ItemID, Reason: reasonOf(in.Reason), Effect: in.Effect,
+		Summary: in.Summary, At: time.Now(),
+	}
+	info, err := a.take(ctx, in.Sandbox, &pin)
 	if err != nil {
-		return agent.CheckpointOutput{Failure: plain(err)}, nil
+		return agent.CheckpointOutput{}, err
+	}
+	out := agent.CheckpointOutput{
+		Checkpoint: &editors.Checkpoint{ID: pin.Checkpoint, TurnID: pin.Turn, ItemID: pin.Item, At: pin.At, Summary: pin.Summary},
+		Files:      info.Files, Bytes: info.Bytes,
+	}
+	for _, n := range info.Notes {
+		if !n.Reason.Partial() {
+			continue
+		}
+		if out.MissingAll++; len(out.Missing) < maxMissing {
+			out.Missing = append(out.Missing, editors.Skipped{Path: strings.ToValidUTF8(n.Path, "\ufffd"), Reason: n.Reason.String()})
+		}
+	}
+	return out, nil
+}
+
+// maxMissing bounds the paths that are told to be missing in a checkpoint.
+const maxMissing = 100
+
+// take pictures the workspace of a sandbox, for the moment only unless it is pinned.
+func (a *Activities) take(ctx context.Context, in agent.Sandbox, pin *checkpoint.Ref) (checkpoint.Info, error) {
+	s, closeIt, err := a.checkpointsOf(in)
+	if err != nil {
+		return checkpoint.Info{}, err
 	}
 	defer closeIt()
-	taken, err := s.TakeForTurn(tctx, in.TurnID, in.ItemID, in.Summary, in.Effect)
-	switch {
-	case err == nil:
-		return agent.CheckpointOutput{Checkpoint: &taken}, nil
-	case stopping(ctx):
-		return agent.CheckpointOutput{}, workerStopped()
-	case ctx.Err() != nil:
-		return agent.CheckpointOutput{}, temporal.NewCanceledError()
+	refs, err := s.Store.List(in.SessionID, "")
+	if err != nil {
+		return checkpoint.Info{}, err
 	}
-	return agent.CheckpointOutput{Failure: plain(err)}, nil
+	w, err := s.Open(ctx)
+	if err != nil {
+		return checkpoint.Info{}, err
+	}
+	o := checkpoint.TakeOptions{Excludes: s.Excludes, Limits: s.Limits, Pin: pin}
+	if len(refs) > 0 {
+		o.Parent = refs[len(refs)-1].Checkpoint
+	}
+	return s.Store.Take(ctx, w, o)
+}
+
+// reasonOf says what a checkpoint is kept for. Only what is kept for a turn counts as what the agent has seen.
+func reasonOf(reason string) checkpoint.Reason {
+	switch reason {
+	case "":
+		return checkpoint.Turn
+	case "fork":
+		return checkpoint.Fork
+	}
+	return checkpoint.Carry
 }
 
 // releaseCheckpoints lets a session's checkpoints be collected.

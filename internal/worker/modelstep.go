@@ -14,6 +14,7 @@ import (
 	"sandboxagent/editors"
 	"sandboxagent/internal/agent"
 	"sandboxagent/internal/blob"
+	"sandboxagent/internal/carry"
 	"sandboxagent/internal/conversation"
 	"sandboxagent/internal/feed"
 	"sandboxagent/internal/model"
@@ -39,7 +40,7 @@ func (a *Activities) ModelStep(ctx context.Context, in agent.ModelStepInput) (ag
 	if err != nil {
 		return agent.ModelStepResult{}, err
 	}
-	mctx, cancel := untilStop(ctx, errStopping)
+	mctx, cancel := untilStop(ctx, carry.ErrStopped)
 	defer cancel()
 	m, err := a.Models.Get(in.Model)
 	if err != nil {

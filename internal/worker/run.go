@@ -32,6 +32,7 @@ import (
 	"sandboxagent/internal/session"
 	"sandboxagent/internal/temporal"
 	"sandboxagent/internal/workerproc"
+	"sandboxagent/internal/workspace"
 )
 
 // Tuning for a desktop.
@@ -147,6 +148,7 @@ func (p *process) serve(ctx context.Context) error {
 	defer func() { _ = os.Remove(p.Paths.WorkerState) }()
 	p.tellReady(ctx, acts)
 	go p.reclaim(ctx, acts.SearchAttributes)
+	go acts.reap(ctx, temporalSessions{p.client}, p.Log)
 	if timeout := p.Config.Worker.IdleTimeout; p.ExitWhenIdle && timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithCancel(ctx)
@@ -253,11 +255,20 @@ func (p *process) activities(ctx context.Context) (*Activities, error) {
 	if err != nil {
 		return nil, err
 	}
+	realm, err := realmOf(ctx, p.client, p.profile.Namespace)
+	if err != nil {
+		p.Log.Warn("what is made for sessions will not be removed without them, since Temporal does not tell which one it is", "error", err)
+	}
+	fault, err := faultOf(p.Env.Get(FaultVariable))
+	if err != nil {
+		return nil, err
+	}
 	return &Activities{
+		HostID: p.hostID, Realm: realm, Forks: workspace.Forks{Dir: p.Paths.ForkDir}, CarryWith: p.Config.Carry, Fault: fault,
 		Client: p.client, Converter: dc, Blobs: blobs, Live: p.hub, Models: p.models(), PlanDir: filepath.Join(p.Paths.StateDir, "plans"),
 		Backends: backends,
 		Checkpoints: sync.OnceValues(func() (*checkpoint.Store, error) {
-			return checkpoint.Open(checkpoint.Options{Dir: p.Paths.CheckpointDir, Quota: p.Config.Checkpoint.Quota})
+			return checkpoint.Open(checkpoint.Options{Dir: p.Paths.CheckpointDir, Quota: p.Config.Checkpoint.Quota, Fault: fault})
 		}),
 		CheckpointWith:   p.Config.Checkpoint,
 		SearchAttributes: EnsureSearchAttributes(ctx, p.client, p.profile.Namespace),
@@ -307,6 +318,8 @@ func (p *process) workers(acts *Activities) (agentWorker, hostWorker sdkworker.W
 	for name, f := range map[string]any{
 		agent.ActivityModelStep: acts.ModelStep, agent.ActivityRunTool: acts.RunTool,
 		agent.ActivityPing: acts.Ping, agent.ActivityCheckpoint: acts.TakeCheckpoint, agent.ActivitySeal: acts.SealItems, agent.ActivityDestroySandbox: acts.DestroySandbox,
+		agent.ActivityOpenCarried: acts.OpenCarried, agent.ActivityMergeInto: acts.MergeInto, agent.ActivityRestore: acts.Restore,
+		agent.ActivityFindForkPoint: acts.FindForkPoint, agent.ActivityEnsureSandbox: acts.EnsureSandbox, agent.ActivityStopSandbox: acts.StopSandbox,
 	} {
 		hostWorker.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name})
 	}
@@ -324,7 +337,10 @@ func (p *process) answerCalls(acts *Activities) {
 	p.hub.Handle(MethodCheckpoint, onCheckpoints(acts, commands.Subject.Take))
 	p.hub.Handle(MethodCheckpoints, onCheckpoints(acts, commands.Subject.List))
 	p.hub.Handle(MethodDiff, onCheckpoints(acts, commands.Subject.Diff))
-	p.hub.Handle(MethodRestore, onCheckpoints(acts, commands.Subject.Restore))
+	p.hub.Handle(MethodRestore, onCheckpoints(acts, planRestore))
+	p.hub.Handle(MethodPlanOpen, acts.planOpen)
+	p.hub.Handle(MethodPlanMerge, acts.planMerge)
+	p.hub.Handle(MethodOrphans, acts.orphans(temporalSessions{p.client}))
 }
 
 func (p *process) describe() StatusResult {

@@ -1,0 +1,128 @@
+// This file makes sure that sandboxes are there, stops them while nobody needs them, and removes them.
+
+package worker
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"sandboxagent/editors"
+	"sandboxagent/internal/agent"
+	"sandboxagent/internal/carry"
+	"sandboxagent/internal/sandbox"
+)
+
+// EnsureSandbox makes a session's sandbox ready for commands, or tells that it is gone.
+func (a *Activities) EnsureSandbox(ctx context.Context, in agent.Sandbox) (agent.EnsureOutput, error) {
+	defer a.working()()
+	defer beat(ctx, func() any { return "" })()
+	tctx, cancel := untilStop(ctx, carry.ErrStopped)
+	defer cancel()
+	gone, err := a.gone(tctx, in)
+	if err == nil && !gone {
+		err = a.wake(tctx, in)
+	}
+	if err == nil {
+		return agent.EnsureOutput{Gone: gone}, nil
+	}
+	if ended := ended(ctx); ended != nil {
+		return agent.EnsureOutput{}, ended
+	}
+	return agent.EnsureOutput{Failure: failureOf(err)}, nil
+}
+
+func (a *Activities) wake(ctx context.Context, in agent.Sandbox) error {
+	sb, err := a.open(ctx, in, func(string) {})
+	if err != nil {
+		return err
+	}
+	defer sb.Close()
+	return sb.Health(ctx)
+}
+
+// gone tells whether nothing is left of the workspace of a sandbox that was made before.
+func (a *Activities) gone(ctx context.Context, in agent.Sandbox) (bool, error) {
+	b, err := a.backend(in)
+	if err != nil {
+		return false, err
+	}
+	if in.Backend.Kind == editors.Local { // the user's own folder is nobody's to make again
+		_, fork := a.Forks.Of(folderOf(in))
+		_, err := os.Lstat(folderOf(in))
+		return fork && os.IsNotExist(err), nil
+	}
+	loser, ok := b.(sandbox.Loser)
+	if !ok || !a.wasMade(in) {
+		return false, nil
+	}
+	return loser.Lost(ctx, refOf(in))
+}
+
+// wasMade tells whether the sandbox must have been there before. That of a new session is made when it is first needed.
+func (a *Activities) wasMade(in agent.Sandbox) bool {
+	if in.Epoch > 0 || a.Checkpoints == nil {
+		return in.Epoch > 0
+	}
+	store, err := a.Checkpoints()
+	if err != nil {
+		return false
+	}
+	refs, err := store.List(in.SessionID, "")
+	return err == nil && len(refs) > 0
+}
+
+// StopSandbox stops a sandbox that takes something while nobody uses it. A local one takes nothing: its helper ends by itself.
+func (a *Activities) StopSandbox(ctx context.Context, in agent.Sandbox) error {
+	defer a.working()()
+	defer beat(ctx, func() any { return "" })()
+	b, err := a.backend(in)
+	if err != nil {
+		return err
+	}
+	s, ok := b.(sandbox.Stopper)
+	if !ok {
+		return nil
+	}
+	done, err := a.held.take(ctx, in.ID())
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := s.Stop(ctx, refOf(in)); err != nil {
+		return fmt.Errorf("stop sandbox: %w", err)
+	}
+	return nil
+}
+
+// DestroySandbox removes a sandbox and, with the session, all that belongs to it: its plans, its hold on checkpoints and the
+// folder of a fork; never the user's own folder.
+func (a *Activities) DestroySandbox(ctx context.Context, in agent.DestroyInput) error {
+	defer a.working()()
+	defer beat(ctx, func() any { return "" })()
+	b, err := a.backend(in.Sandbox)
+	if err != nil {
+		return err
+	}
+	done, err := a.held.take(ctx, in.ID())
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := b.Destroy(ctx, refOf(in.Sandbox)); err != nil {
+		return fmt.Errorf("destroy sandbox: %w", err)
+	}
+	if in.Former {
+		return nil
+	}
+	if err := os.RemoveAll(a.plans(in.SessionID).Dir); err != nil {
+		return fmt.Errorf("forget plans: %w", err)
+	}
+	if err := a.releaseCheckpoints(in.SessionID); err != nil {
+		return fmt.Errorf("release checkpoints: %w", err)
+	}
+	if session, ok := a.Forks.Of(in.Home); ok && session == in.SessionID {
+		return a.Forks.Remove(session)
+	}
+	return nil
+}
