@@ -97,7 +97,7 @@ func (c *Core) planSwitch(ctx context.Context, v agent.View, target agent.Sandbo
 			Sandbox: target, From: from, Base: v.Base, OnConflict: in.OnConflict, Held: in.Held, DryRun: true,
 		})
 	default:
-		out, err = c.plan(ctx, what, CallPlanOpen, agent.OpenInput{Sandbox: target, From: from, IntoNonEmpty: in.IntoNonEmpty, DryRun: true})
+		out, err = c.plan(ctx, what, CallPlanOpen, agent.OpenInput{Sandbox: target, From: from, Base: v.Base, IntoNonEmpty: in.IntoNonEmpty, DryRun: true})
 	}
 	if err != nil {
 		return editors.SwitchResult{}, err
