@@ -21,6 +21,7 @@ import (
 
 	"sandboxagent/editors"
 	"sandboxagent/internal/agent"
+	"sandboxagent/internal/checkpoint"
 	"sandboxagent/internal/config"
 	"sandboxagent/internal/temporal"
 )
@@ -47,7 +48,7 @@ func (c *Conn) doctor(ctx context.Context, _ editors.Empty) (editors.DoctorResul
 	defer cancel()
 	examinations := []func(context.Context) []editors.Check{
 		c.core.checkVersion, c.core.checkDirectories, c.core.checkConfig, c.core.checkSecrets, c.core.checkPrograms,
-		c.core.checkSpace, c.core.checkTemporal, c.core.checkWorker, c.core.checkFeed, c.core.checkBackends, c.core.checkConfinement,
+		c.core.checkSpace, c.core.checkCheckpoints, c.core.checkTemporal, c.core.checkWorker, c.core.checkFeed, c.core.checkBackends, c.core.checkConfinement,
 	}
 	found := make([][]editors.Check, len(examinations))
 	var jobs conc.WaitGroup
@@ -195,6 +196,72 @@ func (c *Core) checkSpace(context.Context) []editors.Check {
 		checks = append(checks, check("disk space", status, remedy, "%d MiB are free below %s", free>>20, dir))
 	}
 	return checks
+}
+
+// checkCheckpoints tells of the store of checkpoints. To see whether it can be read it is opened, which also removes what a
+// process that died has left in it.
+func (c *Core) checkCheckpoints(ctx context.Context) []editors.Check {
+	dir, quota := c.opts.Paths.CheckpointDir, cmp.Or(max(c.opts.Config.Checkpoint.Quota, 0), checkpoint.DefaultQuota)
+	if entries, err := os.ReadDir(dir); len(entries) == 0 && (err == nil || errors.Is(err, fs.ErrNotExist)) {
+		return []editors.Check{check("checkpoints", checkOK, "", "none was taken yet; they will be kept in %s", dir)}
+	}
+	before := leftovers(dir)
+	store, err := openStore(ctx, checkpoint.Options{Dir: dir, Quota: quota})
+	if err != nil {
+		return []editors.Check{check("checkpoints", checkError, "Use the version of this program that wrote it, correct its permissions, or move it away to begin anew without the old checkpoints.",
+			"the store at %s cannot be read: %v", dir, err)}
+	}
+	said := fmt.Sprintf("the store at %s can be read and takes %d of %d MiB", dir, store.Size()>>20, quota>>20)
+	if before > 0 {
+		said += fmt.Sprintf("; of %d leftovers of interrupted writes %d remain", before, leftovers(dir))
+	}
+	status, remedy, space := storeSpace(dir)
+	if status == checkOK && store.Size() > quota {
+		status, remedy = checkWarning, "Destroy sessions that are no longer needed, or raise quota in the section [checkpoint] of "+c.opts.Paths.ConfigFile+"."
+	}
+	return []editors.Check{check("checkpoints", status, remedy, "%s; %s", said, space)}
+}
+
+// openStore opens a store within ctx.
+func openStore(ctx context.Context, o checkpoint.Options) (*checkpoint.Store, error) {
+	var store *checkpoint.Store
+	opened := make(chan error, 1)
+	go func() { // nothing bounds how long a disk takes
+		s, err := checkpoint.Open(o)
+		store = s
+		opened <- err
+	}()
+	select {
+	case err := <-opened:
+		return store, err
+	case <-ctx.Done():
+		return nil, errors.New("its disk did not answer in time")
+	}
+}
+
+// storeSpace tells whether the disk has room for another checkpoint.
+func storeSpace(dir string) (status, remedy, said string) {
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(dir, &s); err != nil {
+		return checkWarning, "", fmt.Sprintf("the space on its disk is not known: %v", err)
+	}
+	free := int64(s.Bavail) * int64(s.Bsize) //nolint:unconvert // the types differ among systems
+	said = fmt.Sprintf("%d MiB are free on its disk, of which the last %d are left alone", free>>20, int64(checkpoint.DefaultReserve)>>20)
+	if free < checkpoint.DefaultReserve {
+		return checkError, "Free some space: no checkpoint can be taken, so that turns cannot be undone.", said
+	}
+	return checkOK, "", said
+}
+
+// leftovers counts the files that are being written in the store of checkpoints, or were when a process died.
+func leftovers(dir string) (n int) {
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() && strings.HasPrefix(d.Name(), "tmp-") {
+			n++
+		}
+		return nil //nolint:nilerr // what cannot be read is not counted
+	})
+	return n
 }
 
 // statParent looks at the disk of dir, or of where it would be made.
