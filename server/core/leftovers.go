@@ -1,0 +1,62 @@
+// This file tells what sandboxes and folders are left on this host that no session needs.
+
+package core
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"sandboxagent/editors"
+)
+
+// CallOrphans asks this host's worker for what no session needs: editors.Empty → orphans.
+const CallOrphans = "orphans"
+
+const (
+	leftoversTime = 3 * time.Second
+	maxLeftovers  = 5 // that are named
+)
+
+// orphans is what a worker answers to CallOrphans.
+type orphans struct {
+	Orphans []struct {
+		Kind      string `json:"kind"` // of a backend, or fork
+		ID        string `json:"id"`   // of the sandbox, or the folder
+		Reason    string `json:"reason"`
+		Removable bool   `json:"removable"`
+	} `json:"orphans"`
+	Problems []string `json:"problems"`
+}
+
+// checkLeftovers says nothing while no worker runs, which another check tells.
+func (c *Core) checkLeftovers(ctx context.Context) []editors.Check {
+	var found orphans
+	if !c.askCatalog(ctx, CallOrphans, leftoversTime, &found) {
+		return nil
+	}
+	if len(found.Orphans) == 0 {
+		detail := "no sandbox and no fork's folder is without its session"
+		if len(found.Problems) > 0 {
+			detail += "; not looked at: " + strings.Join(found.Problems, "; ")
+		}
+		return []editors.Check{check("leftovers", checkOK, "", "%s", detail)}
+	}
+	var named []string
+	removable := true
+	for _, o := range found.Orphans {
+		removable = removable && o.Removable
+		if len(named) < maxLeftovers {
+			named = append(named, fmt.Sprintf("%s %s (%s)", o.Kind, o.ID, o.Reason))
+		}
+	}
+	if more := len(found.Orphans) - len(named); more > 0 {
+		named = append(named, fmt.Sprintf("and %d more", more))
+	}
+	remedy := "The worker removes what is older than an hour."
+	if !removable {
+		remedy += " What it cannot know to be needless is yours to remove, by docker rm or by deleting the folder."
+	}
+	return []editors.Check{check("leftovers", checkWarning, remedy, "no session needs: %s", strings.Join(named, ", "))}
+}
