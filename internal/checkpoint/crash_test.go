@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"sandboxagent/internal/checkpoint/tree"
 )
 
 // A doomed process is the test binary with these in its environment.
@@ -71,6 +73,11 @@ func doom(what string, fault func(string) error) error {
 		_, err = s.Take(ctx, w, TakeOptions{Parent: os.Getenv(doomID), Pin: &Ref{Session: "s1", At: time.Unix(1, 0)}})
 	case "onto":
 		_, err = s.RestoreOnto(ctx, os.Getenv(doomID), w, RestoreOptions{EffectID: "e1", Pin: &Ref{Session: "s1"}})
+	case "merge":
+		base, theirs, _ := strings.Cut(os.Getenv(doomID), " ")
+		_, err = s.Merge(ctx, w, MergeOptions{Base: base, Theirs: theirs, EffectID: "e1", Pin: &Ref{Session: "s1"}, Git: GitMerge})
+	case "derive":
+		_, _, err = s.Derive(ctx, os.Getenv(doomID), DeriveOptions{Drop: dropDeep, Pin: &Ref{Session: "s1", At: time.Unix(1, 0)}})
 	case "empty":
 		err = s.RestoreEmpty(ctx, os.Getenv(doomID), w, "e1")
 	case "collect":
@@ -223,6 +230,78 @@ func TestKilledAndNotRepeated(t *testing.T) {
 		}
 		require.NotContains(t, strings.Join(keys(now), " "), ".sandbox", "died at %s", at)
 	})
+}
+
+func dropDeep(path string, _ *tree.Entry) string {
+	return strings.Repeat("too deep", strings.Count(path, "/"))
+}
+
+// mergeScene is a folder, and the two checkpoints between which something changed that is to come to it.
+func mergeScene(t *testing.T) (f *fork, ids string) {
+	t.Helper()
+	f = newFork(t, func(dir string) {
+		for _, path := range []string{"both", "theirs", "gone", "d/gone", "git/.git/HEAD", "mine"} {
+			write(t, dir, path, ten)
+		}
+	})
+	write(t, f.there, "both", ten+"11\n")
+	write(t, f.there, "theirs", "new")
+	write(t, f.there, "new/x", "new")
+	write(t, f.there, "git/.git/HEAD", "new")
+	rm(t, f.there, "gone")
+	rm(t, f.there, "d")
+	write(t, f.dir, "both", "0\n"+ten)
+	write(t, f.dir, "mine", "mine")
+	return f, f.base.ID + " " + f.theirs().ID
+}
+
+func TestKilledWhileMerging(t *testing.T) {
+	f, ids := mergeScene(t)
+	was := snapshot(t, f.dir, false)
+	_, err := doomed("merge", f.s.opts.Dir, f.dir, ids, 0)
+	require.NoError(t, err)
+	want := snapshot(t, f.dir, false)
+	require.Equal(t, "0\n"+ten+"11\n", f.text("both"))
+	f, ids = mergeScene(t)
+	for _, n := range stepsOf(t, "merge", f.s.opts.Dir, f.dir, ids) {
+		f, ids := mergeScene(t)
+		at := runDoomed(t, "merge", f.s.opts.Dir, f.dir, ids, n)
+		f.s = openStore(t, f.s.opts.Dir)
+		requireWhole(t, f.s, at)
+		if n%2 == 0 { // also when the collector comes in between
+			_, err := f.s.GC(t.Context(), GCOptions{})
+			require.NoError(t, err, "died at %s", at)
+		}
+		f.w = folder(t, f.s, f.dir)
+		base, theirs, _ := strings.Cut(ids, " ")
+		o := MergeOptions{Base: base, Theirs: theirs, EffectID: "e1", Pin: &Ref{Session: "s1"}, Git: GitMerge}
+		out := f.merge(o)
+		require.Equal(t, want, snapshot(t, f.dir, false), "died at %s", at)
+		require.Equal(t, "merged both, removed d, removed d/gone, changed git/.git/HEAD, removed gone, added new, added new/x, changed theirs", brief(out), "died at %s", at)
+		require.Equal(t, out, f.merge(o), "died at %s: repeated", at)
+		f.back(out.Undo, RestoreOptions{})
+		undone := snapshot(t, f.dir, false)
+		require.Equal(t, want["git/.git/HEAD"], undone["git/.git/HEAD"])
+		undone["git/.git/HEAD"] = was["git/.git/HEAD"]
+		require.Equal(t, was, undone, "died at %s, undone", at)
+	}
+}
+
+func TestKilledWhileDeriving(t *testing.T) {
+	f, _ := mergeScene(t)
+	for _, n := range stepsOf(t, "derive", f.s.opts.Dir, f.dir, f.base.ID) {
+		f, _ := mergeScene(t)
+		at := runDoomed(t, "derive", f.s.opts.Dir, f.dir, f.base.ID, n)
+		s := openStore(t, f.s.opts.Dir)
+		requireWhole(t, s, at)
+		_, left, err := s.Derive(t.Context(), f.base.ID, DeriveOptions{Drop: dropDeep, Pin: &Ref{Session: "s1", At: time.Unix(1, 0)}})
+		require.NoError(t, err, "died at %s", at)
+		require.Len(t, left, 2, "died at %s", at)
+		refs, err := s.List("s1", "")
+		require.NoError(t, err)
+		require.Len(t, refs, 1, "died at %s: derived again it is the same one", at)
+		requireWhole(t, s, at)
+	}
 }
 
 func TestKilledWhileFillingAFolder(t *testing.T) {

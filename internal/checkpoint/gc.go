@@ -93,6 +93,7 @@ func (s *Store) sort() (referred []string, loose []looseID, err error) {
 	pinned := map[string]bool{}
 	for _, r := range refs {
 		pinned[r.Checkpoint] = true
+		pinned[r.After] = true
 	}
 	ids, err := s.ids()
 	if err != nil {

@@ -106,7 +106,11 @@ func (p *planner) run(w Workspace) (Merged, error) {
 	case len(p.conflicts) > 0 && p.opts.OnConflict.fails():
 		return out, p.forgetUndo()
 	}
-	return out, p.apply(w, &out)
+	if err := p.apply(w, &out); err != nil {
+		return Merged{}, err
+	}
+	p.remember(w)
+	return out, nil
 }
 
 func (c OnConflict) fails() bool { return c != Mine && c != Theirs }
@@ -249,7 +253,6 @@ func (p *planner) apply(w Workspace, out *Merged) error {
 	}
 	done, err := p.s.apply(p.ctx, w, worktree.Change{ID: orRandom(p.opts.EffectID), Steps: p.steps}, p.theirs.Root)
 	if err != nil {
-		*out = Merged{}
 		return err
 	}
 	left := make(map[string]bool, len(done.Kept))

@@ -70,10 +70,6 @@ func (s *Store) RestoreOnto(ctx context.Context, id string, w Workspace, o Resto
 		Take: o.Take, Held: o.Held,
 	}}
 	m, err := p.run(w)
-	if err == nil && m.Applied && o.Pin != nil {
-		o.Pin.To, o.Pin.Paths = id, p.opts.Paths
-		err = s.repin(*o.Pin)
-	}
 	if err != nil {
 		return Restored{}, classed(opRestore, err)
 	}
@@ -83,6 +79,22 @@ func (s *Store) RestoreOnto(ctx context.Context, id string, w Workspace, o Resto
 		out.Restored = append(out.Restored, f.Path)
 	}
 	return out, nil
+}
+
+// remember keeps what a later restore needs to tell what the user changed since this one. This one is made: if that fails,
+// the later one restores more, which can be taken back.
+func (p *planner) remember(w Workspace) {
+	pin, take := p.opts.Pin, p.opts.Take
+	if !p.onto || pin == nil || pin.After != "" {
+		return
+	}
+	take.Pin, take.Parent = nil, p.ours.ID
+	after, err := p.s.Take(p.ctx, w, take)
+	if err != nil {
+		return
+	}
+	pin.To, pin.Paths, pin.After = p.theirs.ID, p.opts.Paths, after.ID
+	_ = p.s.repin(*pin)
 }
 
 func (s *Store) apply(ctx context.Context, w Workspace, c worktree.Change, root tree.Hash) (worktree.Outcome, error) {

@@ -10,13 +10,29 @@ import (
 	"sandboxagent/internal/checkpoint/tree"
 )
 
-// LastSeen returns what RestoreOptions need to tell the user's changes from others, given the refs of a session, oldest
-// first: the newest checkpoint of the agent's work, or the one that was restored since. A restore that is repeated under
-// effect, if not "", sees what it saw when it was made.
-func LastSeen(refs []Ref, effect string) (id string, since []Ref) {
+// LastSeen returns what RestoreOptions need to tell the user's changes from others in a restore to a checkpoint, given the
+// refs of a session, oldest first. Where it takes the latest restore back, that is what that one left; else the newest
+// checkpoint of the agent's work, or the one that was restored since. A restore that is repeated under effect, if not "",
+// sees what it saw when it was made.
+func LastSeen(refs []Ref, to, effect string) (id string, since []Ref) {
 	if made := slices.IndexFunc(refs, func(r Ref) bool { return effect != "" && r.Reason == Undo && r.Effect == effect }); made >= 0 {
 		refs = refs[:made]
 	}
+	for _, r := range slices.Backward(refs) {
+		if r.Reason == Turn {
+			break
+		}
+		if r.Reason == Undo {
+			if r.Checkpoint == to && r.After != "" {
+				return r.After, nil
+			}
+			break
+		}
+	}
+	return seen(refs)
+}
+
+func seen(refs []Ref) (id string, since []Ref) {
 	for i, r := range slices.Backward(refs) {
 		switch {
 		case r.Reason != Turn && r.Reason != Undo:
@@ -41,7 +57,7 @@ func LastSeen(refs []Ref, effect string) (id string, since []Ref) {
 func restored(refs []Ref, to string, later []Ref) (id string, since []Ref) {
 	for i, r := range slices.Backward(refs) {
 		if r.Reason == Undo && r.Checkpoint == to {
-			id, since = LastSeen(refs[:i], "")
+			id, since = seen(refs[:i])
 			slices.Reverse(since)
 			return id, append(later, since...)
 		}

@@ -223,7 +223,7 @@ func (s Subject) Restore(ctx context.Context, p editors.RestoreParams) (editors.
 	pin := s.ref(checkpoint.Undo, "Before restoring "+id[:shortID])
 	o := checkpoint.RestoreOptions{Paths: s.relative(p.Paths), DryRun: p.DryRun, EffectID: p.RequestID, Pin: &pin, Take: s.options(refs), Held: s.Held}
 	if s.Session != "" { // nobody but the user works on a plain folder
-		o.LastSeen, o.Since = checkpoint.LastSeen(refs, p.RequestID)
+		o.LastSeen, o.Since = checkpoint.LastSeen(refs, id, p.RequestID)
 	}
 	out, err := s.Store.RestoreOnto(ctx, id, w, o)
 	if err != nil {
