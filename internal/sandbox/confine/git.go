@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 const (
@@ -164,10 +165,13 @@ func Complete(workspace string) {
 }
 
 func completeIn(root *os.Root) {
-	if _, err := root.Lstat("HEAD"); err != nil {
+	head, err := root.Lstat("HEAD")
+	if err != nil {
 		return // git would not take it for a repository
 	}
-	_ = root.Mkdir("hooks", 0o755)
+	if root.Mkdir("hooks", 0o755) == nil {
+		giveTo(head, root, "hooks")
+	}
 	names := []string{"config"}
 	if text, err := readIn(root, "config"); err == nil && slices.ContainsFunc(parseGitConfig(text), gitSetting.ownPerTree) {
 		names = append(names, "config.worktree")
@@ -175,6 +179,14 @@ func completeIn(root *os.Root) {
 	for _, name := range names {
 		if f, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644); err == nil {
 			_ = f.Close()
+			giveTo(head, root, name)
 		}
+	}
+}
+
+// giveTo makes what root made in somebody's repository theirs.
+func giveTo(like os.FileInfo, root *os.Root, name string) {
+	if stat, ok := like.Sys().(*syscall.Stat_t); ok && int(stat.Uid) != os.Getuid() {
+		_ = root.Lchown(name, int(stat.Uid), int(stat.Gid))
 	}
 }

@@ -134,6 +134,14 @@ func TestComplete(t *testing.T) {
 	require.NoError(t, os.RemoveAll(filepath.Join(git, "hooks")))
 	Complete(ws)
 	require.DirExists(t, filepath.Join(git, "hooks"))
+	if os.Getuid() == 0 {
+		require.NoError(t, os.RemoveAll(filepath.Join(git, "hooks")))
+		require.NoError(t, os.Chown(filepath.Join(git, "HEAD"), 1001, 1001))
+		Complete(ws)
+		info, err := os.Stat(filepath.Join(git, "hooks"))
+		require.NoError(t, err)
+		require.EqualValues(t, 1001, info.Sys().(*syscall.Stat_t).Uid, "it belongs to whom the repository belongs to")
+	}
 	require.NoFileExists(t, filepath.Join(git, "config.worktree"), "git does not read it")
 	require.NoError(t, os.WriteFile(filepath.Join(git, "config"), []byte("[extensions]\nworktreeConfig\n"), 0o644))
 	Complete(ws)

@@ -57,8 +57,6 @@ type Options struct {
 type Backend struct {
 	opts Options
 
-	watching sync.Mutex // held while a watch looks or writes
-
 	mu      sync.Mutex
 	build   build
 	groups  map[string]*os.File // control groups of sandboxes, by state directory

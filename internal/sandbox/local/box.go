@@ -31,7 +31,7 @@ var _ sandbox.Sandbox = (*box)(nil)
 func (b *Backend) box(r recorded, session, identity string, env []string) *box {
 	x := &box{Client: b.attach(r, session, session, identity, env), where: map[string]*client.Client{}}
 	if r.Confinement.Method != confine.Nothing {
-		x.watch = &watch{workspace: r.Workspace, state: session, mu: &b.watching, notes: map[string]*note{}}
+		x.watch = &watch{workspace: r.Workspace, state: session, notes: map[string]*note{}}
 	}
 	if !r.Confinement.Level.Network() {
 		x.state = confine.NetworkDir(session)

@@ -35,12 +35,13 @@ var refusedToGit = regexp.MustCompile(`(?m)^(error|fatal|warning): .*(config|hoo
 const refusalNote = "The settings and hooks of this repository are read-only to commands, as git runs what they say: ask the user to " +
 	"run such git commands (config, remote, submodule init, branch --set-upstream-to) themselves. All else in git works."
 
-// watch knows what git obeyed in a workspace when the last command ended.
+// watch knows what git obeyed in a workspace when the last command ended. Where several look at one sandbox, a change may be
+// told by each; it is never told by none.
 type watch struct {
 	workspace string
-	state     string      // directory of the sandbox
-	mu        *sync.Mutex // of all that watch in this process
+	state     string // directory of the sandbox
 
+	mu    sync.Mutex
 	notes map[string]*note // by command; nil: it ended without one
 }
 
@@ -162,13 +163,19 @@ func refused(ctx context.Context, c *client.Client, st sandbox.Status) bool {
 // writeJSON replaces a file of the state directory.
 func writeJSON(path string, v any) error {
 	b, err := json.Marshal(v)
-	if err == nil {
-		err = os.WriteFile(path+".tmp", b, 0o600)
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", filepath.Base(path), err)
 	}
-	if err == nil {
-		err = os.Rename(path+".tmp", path)
+	f, err := os.CreateTemp(filepath.Dir(path), ".tmp-*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", filepath.Base(path), err)
+	}
+	_, err = f.Write(b)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
+		_ = os.Remove(f.Name())
 		return fmt.Errorf("write %s: %w", filepath.Base(path), err)
 	}
 	return nil
