@@ -201,7 +201,7 @@ func TestTheRestoreOfAWorkerThatIsGoneBlocksNobody(t *testing.T) {
 	err = p.apply(second, "other")
 	require.Equal(t, sandbox.ClassConflict, sandbox.ClassOf(err), "%v", err)
 	require.NoError(t, first.Close())
-	require.Eventually(t, func() bool { return p.apply(second, "other") == nil }, 4*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return p.apply(second, "other") == nil }, 30*time.Second, 10*time.Millisecond)
 	p.requireVersion("other")
 }
 

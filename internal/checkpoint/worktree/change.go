@@ -184,7 +184,7 @@ func (t *Tree) Begin(ctx context.Context, c Change) (Begun, error) {
 			return n.begun, nil
 		}
 		if n.ID != c.ID && !n.abandoned() {
-			return Begun{}, anotherRestore()
+			return Begun{}, anotherRestore(n.stage)
 		}
 		t.drop()
 	}

@@ -109,20 +109,20 @@ func (n *change) inheritFrom(dir int, name string, s *Step, staged string) error
 		return err
 	}
 	defer closeFd(old)
-	return copyAttributes(old, n.dir, staged, uint32(s.After.Mode))
+	return n.copyAttributes(old, staged, uint32(s.After.Mode))
 }
 
 // copyAttributes gives a staged file the extended attributes of an open one, and its permissions again: an access control
 // list has its own idea of them.
-func copyAttributes(from, dir int, staged string, mode uint32) error {
+func (n *change) copyAttributes(from int, staged string, mode uint32) error {
 	names, err := attributes(from)
 	if err != nil || len(names) == 0 {
 		return err
 	}
-	if err := chmodAt(dir, staged, 0o600); err != nil {
+	if err := chmodAt(n.dir, staged, 0o600); err != nil {
 		return err
 	}
-	to, err := open(dir, staged, unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	to, err := open(n.dir, staged, unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,10 @@ func copyAttributes(from, dir int, staged string, mode uint32) error {
 			return err
 		}
 	}
-	return unix.Fchmod(to, mode)
+	if err := unix.Fchmod(to, mode); err != nil || n.many {
+		return err
+	}
+	return unix.Fsync(to)
 }
 
 const maxAttribute = 64 << 10 // bytes of a value, and of all names together

@@ -88,13 +88,14 @@ func (t *Tree) lockChanges() (*os.File, error) {
 	}
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		_ = f.Close()
-		return nil, anotherRestore()
+		return nil, anotherRestore("")
 	}
 	return f, nil
 }
 
-func anotherRestore() error {
-	return sandbox.Errorf(sandbox.ClassConflict, opChange, "another restore of this folder is running")
+// anotherRestore says that somebody works on the folder, in a stage of that name where it is known.
+func anotherRestore(stage string) error {
+	return &sandbox.Error{Class: sandbox.ClassConflict, Op: opChange, Path: stage, Message: "another restore of this folder is running: try again when it is done"}
 }
 
 // unlock lets others change the tree.

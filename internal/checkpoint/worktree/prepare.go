@@ -26,7 +26,7 @@ func (n *change) prepare(ctx context.Context) (Begun, error) {
 	busy, half := clearStages(n.root)
 	switch {
 	case busy != "":
-		return Begun{}, anotherRestore()
+		return Begun{}, anotherRestore(busy)
 	case half != "":
 		return Begun{}, unfinishedRestore(half)
 	}
