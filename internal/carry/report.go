@@ -3,6 +3,7 @@
 package carry
 
 import (
+	"path"
 	"strings"
 
 	"sandboxagent/editors"
@@ -13,7 +14,11 @@ import (
 func report(carry *editors.Carry, m checkpoint.Merged) {
 	carry.Added, carry.Changed, carry.Removed, carry.Merged, carry.Bytes = 0, 0, 0, 0, m.Bytes
 	carry.Files = []editors.FileChange{}
+	above := directories(m.Files)
 	for _, f := range m.Files {
+		if above[f.Path] {
+			continue // what is in it is told
+		}
 		kind := "changed"
 		switch f.Kind {
 		case checkpoint.Added:
@@ -42,12 +47,23 @@ func report(carry *editors.Carry, m checkpoint.Merged) {
 	}
 }
 
+// directories returns those that a change is in.
+func directories(files []checkpoint.FileChange) map[string]bool {
+	above := map[string]bool{}
+	for _, f := range files {
+		for dir := path.Dir(f.Path); dir != "." && !above[dir]; dir = path.Dir(dir) {
+			above[dir] = true
+		}
+	}
+	return above
+}
+
 // skip notes a path that does not travel.
-func skip(carry *editors.Carry, path, reason string) {
+func skip(carry *editors.Carry, name, reason string) {
 	if carry.SkippedAll++; len(carry.Skipped) < maxSkipped {
-		carry.Skipped = append(carry.Skipped, editors.Skipped{Path: text(path), Reason: reason})
+		carry.Skipped = append(carry.Skipped, editors.Skipped{Path: text(name), Reason: reason})
 	}
 }
 
 // text makes a path what JSON can hold.
-func text(path string) string { return strings.ToValidUTF8(path, "\ufffd") }
+func text(name string) string { return strings.ToValidUTF8(name, "\ufffd") }

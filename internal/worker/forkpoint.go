@@ -54,7 +54,7 @@ func cutAt(p agent.ForkPoint, s agent.Segment, end agent.TurnEnd) agent.ForkPoin
 	items := slices.DeleteFunc(slices.Clone(s.Items), func(i editors.Item) bool { return !belongs(i, end) })
 	later := slices.DeleteFunc(slices.Clone(p.Items), func(i editors.Item) bool { return !belongs(i, end) })
 	turns := slices.DeleteFunc(slices.Clone(s.Turns), func(e agent.TurnEnd) bool { return e.ID > end.ID })
-	p.Turn, p.Sealed, p.Items, p.Turns = end, s.Prev, append(items, later...), turns
+	p.Turn, p.Sealed, p.Items, p.Turns = end, s.Prev, slices.Concat(items, later), turns
 	return p
 }
 

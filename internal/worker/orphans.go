@@ -171,7 +171,7 @@ const askTime = 10 * time.Second
 func (t temporalSessions) now(ctx context.Context, id string) (sessionNow, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	d, err := t.client.DescribeWorkflowExecution(ctx, agent.WorkflowID(id), "")
+	d, err := t.client.DescribeWorkflow(ctx, agent.WorkflowID(id), "")
 	var missing *serviceerror.NotFound
 	if errors.As(err, &missing) {
 		return sessionNow{}, nil
@@ -179,8 +179,7 @@ func (t temporalSessions) now(ctx context.Context, id string) (sessionNow, error
 	if err != nil {
 		return sessionNow{}, err
 	}
-	info := d.GetWorkflowExecutionInfo()
-	if info.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
+	if d.Status != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		return sessionNow{}, nil
 	}
 	return sessionNow{exists: true, epochs: func(ctx context.Context) (int64, []int64, bool, error) { return t.epochs(ctx, id) }}, nil

@@ -40,7 +40,7 @@ func (a *Activities) restore(ctx context.Context, in agent.RestoreTask) (editors
 }
 
 // planRestore tells what a restore would do.
-func planRestore(s commands.Subject, ctx context.Context, in agent.RestoreInput) (editors.RestoreResult, error) {
+func planRestore(s commands.Subject, ctx context.Context, in agent.RestoreInput) (editors.RestoreResult, error) { //nolint:revive // as the methods of Subject are called
 	s.Held, in.DryRun = in.Held, true
 	return s.Restore(ctx, in.RestoreParams)
 }
