@@ -409,3 +409,29 @@ func BenchmarkSwitchBack(b *testing.B) {
 		base = theirs.ID
 	}
 }
+
+// Commits made in a container come home: the repository of a confined folder is on mounts of its own.
+func TestCommitsComeHome(t *testing.T) {
+	w := newWorld(t, "")
+	s := &scene{T: t, dir: w.dir}
+	git := func(args ...string) string { return s.git(w.home, args...) }
+	git("init", "-q", "-b", "main")
+	require.NoError(t, os.WriteFile(filepath.Join(w.home, "f"), []byte("1\n"), 0o644))
+	git("add", ".")
+	git("commit", "-qm", "first")
+	home, box := w.place(w.folders, w.home), w.place(w.boxes, w.home)
+	sent := w.picture(home)
+	there, err := w.open(box, Origin{Local: true, Folder: w.home}, sent.ID, sent.ID)
+	require.NoError(t, err)
+	w.shell(box, `cd /workspace && export HOME=/tmp GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b &&
+		echo 2 > f && git commit -qam second && git checkout -q -b topic && echo new > g && git add g && git commit -qm third`)
+	back, err := w.Merge(t.Context(), Merging{
+		To: home, From: Origin{Folder: w.home}, Base: there.Base, Theirs: w.picture(box).ID, Session: checkpoint.Ref{Session: "s", Effect: "back"},
+	})
+	require.NoError(t, err)
+	require.True(t, back.Applied)
+	require.Equal(t, "third\nsecond\nfirst", git("log", "--format=%s"), "%v", back.Carry)
+	require.Equal(t, "topic", git("rev-parse", "--abbrev-ref", "HEAD"))
+	require.Empty(t, git("status", "--porcelain"))
+	git("fsck", "--strict")
+}
