@@ -23,8 +23,7 @@ const (
 	daemonPort = 49983
 	callTime   = 30 * time.Second // of what takes no time but the network's
 	uploadTime = 5 * time.Minute
-	pingTime   = 15 * time.Second
-	missed     = 5 * time.Second // how much later than three signs of life a connection counts as dead
+	pingTime   = 15 * time.Second // when three are missing, the connection is dead
 
 	typeJSON   = "application/json"
 	typeStream = "application/connect+json"
@@ -161,7 +160,7 @@ var errSilent = errors.New("no sign of life from the sandbox")
 func (a access) start(ctx context.Context, op string, p program) (*process, *failure) {
 	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	release := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
-	s := &process{ctx: own, cancel: cancel, late: 3*a.b.opts.ping + missed}
+	s := &process{ctx: own, cancel: cancel, late: 3*a.b.opts.ping + a.b.opts.ping/3}
 	s.watch = time.AfterFunc(callTime, func() { cancel(errSilent) })
 	f := s.begin(ctx, a, op, p)
 	if !release() && f == nil {

@@ -146,12 +146,15 @@ func (b *Backend) choose(ctx context.Context, all []listed) (listed, error) {
 	if len(all) == 1 {
 		return all[0], nil
 	}
-	used := make([]bool, len(all))
-	for i, l := range all {
-		var f *failure
-		if used[i], f = b.inUse(ctx, l.SandboxID); f != nil {
-			return listed{}, f.err
+	used, f := b.usage(ctx, all)
+	if f == nil && !slices.Contains(used, true) { // whoever made the other is about to use it, perhaps
+		if err := b.opts.sleep(ctx, lookPause); err != nil {
+			return listed{}, canceled(opOpen, err)
 		}
+		used, f = b.usage(ctx, all)
+	}
+	if f != nil {
+		return listed{}, f.err
 	}
 	best := max(slices.Index(used, true), 0)
 	for i, l := range all {
@@ -167,6 +170,18 @@ func (b *Backend) choose(ctx context.Context, all []listed) (listed, error) {
 		}
 	}
 	return all[best], nil
+}
+
+// usage reports which sandboxes are in use.
+func (b *Backend) usage(ctx context.Context, all []listed) ([]bool, *failure) {
+	used := make([]bool, len(all))
+	for i, l := range all {
+		var f *failure
+		if used[i], f = b.inUse(ctx, l.SandboxID); f != nil {
+			return nil, f
+		}
+	}
+	return used, nil
 }
 
 // inUse reports whether somebody has ever begun to work in a sandbox. One that is gone nobody uses.

@@ -13,8 +13,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"sandboxagent/internal/sandbox"
 )
 
 const (
@@ -92,7 +90,7 @@ func (x *box) parted(code int, complaint string) error {
 	if complaint == "" {
 		return io.EOF
 	}
-	return sandbox.Errorf(sandbox.ClassUnavailable, "start helper", "the connection into the E2B sandbox ended: %s", strings.ToValidUTF8(complaint, "?"))
+	return fmt.Errorf("the connection into the sandbox ended: %s", strings.ToValidUTF8(complaint, "?"))
 }
 
 // end stops both directions.

@@ -122,7 +122,7 @@ func (b *box) is(want state) bool {
 func (b *box) describe() Sandbox {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return Sandbox{ID: b.id, Running: b.state == running, Metadata: b.Metadata, Home: b.home(), Daemon: b.cmd.Process.Pid, End: b.end}
+	return Sandbox{ID: b.id, Running: b.state == running, Metadata: b.Metadata, Home: b.home(), Daemon: b.cmd.Process.Pid, End: b.end, Request: b.text}
 }
 
 // brief is what making and waking answer.

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -110,11 +111,18 @@ type creation struct {
 	EnvVars    map[string]string `json:"envVars"`
 	AutoPause  bool              `json:"autoPause"`
 	Secure     *bool             `json:"secure"`
+
+	text string
 }
 
 func (s *Server) create(w http.ResponseWriter, r *http.Request, newer bool) {
 	var c creation
-	if err := json.NewDecoder(r.Body).Decode(&c); err != nil {
+	body, err := io.ReadAll(r.Body)
+	if err == nil {
+		err = json.Unmarshal(body, &c)
+	}
+	c.text = string(body)
+	if err != nil {
 		refuse(w, http.StatusBadRequest, "Error when parsing request: %v", err)
 		return
 	}
@@ -236,8 +244,8 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 	slices.SortFunc(all, func(a, b *box) int { return cmp.Or(b.born.Compare(a.born), strings.Compare(a.id, b.id)) })
 	from, _ := strconv.Atoi(q.Get("nextToken"))
 	limit, err := strconv.Atoi(q.Get("limit"))
-	if err != nil || limit < 1 || limit > defaultPerPage {
-		limit = defaultPerPage
+	if err != nil || limit < 1 || limit > s.opts.Page {
+		limit = s.opts.Page
 	}
 	from = min(max(from, 0), len(all))
 	to := min(from+limit, len(all))

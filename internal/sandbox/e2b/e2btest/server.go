@@ -45,6 +45,7 @@ type Options struct {
 	Key       string   // default DefaultKey
 	Templates []string // default "base"
 	Most      int      // sandboxes that may run at a time; default any number
+	Page      int      // sandboxes that a list tells at a time; default 100
 	Legacy    bool     // only the first version of the interface to make and wake sandboxes
 	Clock     Clock    // default the machine's
 }
@@ -72,6 +73,9 @@ func New(t testing.TB, o Options) *Server {
 	}
 	if len(o.Templates) == 0 {
 		o.Templates = []string{"base"}
+	}
+	if o.Page == 0 {
+		o.Page = defaultPerPage
 	}
 	if o.Clock == nil {
 		o.Clock = wallClock{}
@@ -115,6 +119,7 @@ type Sandbox struct {
 	Home     string // its user's home on this machine
 	Daemon   int    // process id of its daemon, of which all its processes descend
 	End      time.Time
+	Request  string // the JSON that it was made by
 }
 
 // Sandboxes returns all sandboxes, running or paused: what would have to be paid for.

@@ -1,0 +1,142 @@
+//go:build linux
+
+// This file tests that sandboxes stay awake as long as they are needed, and no longer.
+
+package e2b
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sandboxagent/internal/sandbox"
+	"sandboxagent/internal/sandbox/e2b/e2btest"
+)
+
+func eventually(t *testing.T, what string, cond func() bool) {
+	t.Helper()
+	require.Eventually(t, cond, patience, 5*time.Millisecond, what)
+}
+
+// timed makes a server and a backend that go by the same clock.
+func timed(t *testing.T, change ...func(*Options)) (*e2btest.Server, *Backend, *e2btest.ManualClock) {
+	t.Helper()
+	clock := e2btest.NewClock()
+	s := e2btest.New(t, e2btest.Options{Clock: clock})
+	b := newBackend(t, s, append(change, func(o *Options) { o.clock = clock })...)
+	return s, b, clock
+}
+
+// pass lets time pass for as long as the sandbox is looked after.
+func pass(t *testing.T, b *Backend, clock *e2btest.ManualClock, d time.Duration) {
+	t.Helper()
+	tick := b.opts.Timeout / 3
+	for ; d > 0; d -= tick {
+		eventually(t, "that somebody looks after the sandbox", func() bool { return clock.Waits(tick) })
+		clock.Advance(tick)
+	}
+}
+
+// lapse lets time pass until nobody looks after the sandbox any more and its own time is over.
+func lapse(t *testing.T, s *e2btest.Server, clock *e2btest.ManualClock) {
+	t.Helper()
+	eventually(t, "that the sandbox is paused", func() bool {
+		clock.Advance(10 * time.Second)
+		return !s.Sandboxes()[0].Running
+	})
+}
+
+func TestATurnKeepsItsSandboxAwake(t *testing.T) {
+	t.Parallel()
+	s, b, clock := timed(t)
+	box := open(t, b, "s")
+	succeed(t, box, "echo kept > file")
+	release := b.Keep(box.Ref())
+	pass(t, b, clock, time.Hour)
+	require.True(t, s.Sandboxes()[0].Running, "the model thinks for six times as long as an idle sandbox lives")
+	require.GreaterOrEqual(t, s.Requests("timeout"), 15)
+	release()
+	release()
+	lapse(t, s, clock)
+	asked := s.Requests("timeout")
+	clock.Advance(24 * time.Hour)
+	require.Equal(t, asked, s.Requests("timeout"), "nobody asks for an idle sandbox")
+	require.Equal(t, 1, s.Requests("connect"))
+	require.Equal(t, "kept", succeed(t, box, "cat file"), "using it wakes it")
+	require.Equal(t, 1, s.Created())
+}
+
+func TestKeepingIsBounded(t *testing.T) {
+	t.Parallel()
+	s, b, clock := timed(t, func(o *Options) { o.Unattended = 30 * time.Minute })
+	box := open(t, b, "s")
+	defer b.Keep(box.Ref())() // by somebody who forgot
+	pass(t, b, clock, 25*time.Minute)
+	require.True(t, s.Sandboxes()[0].Running)
+	lapse(t, s, clock)
+}
+
+func TestACommandKeepsItsSandboxAwake(t *testing.T) {
+	t.Parallel()
+	s, b, clock := timed(t)
+	box := open(t, b, "s")
+	require.NoError(t, box.Start(t.Context(), "long", sandbox.Command{Script: "echo once >> count; while [ ! -e go ]; do sleep 0.05; done; echo done"}))
+	pass(t, b, clock, time.Hour)
+	require.True(t, s.Sandboxes()[0].Running)
+	lapse(t, s, clock)
+	require.GreaterOrEqual(t, s.Requests("timeout"), 33, "two hours, and then no more")
+	succeed(t, box, "touch go")
+	require.Zero(t, await(t, box, "long").ExitCode, "it goes on where it was")
+	require.Equal(t, "done\n", output(t, box, "long"))
+	require.Equal(t, "once", succeed(t, box, "cat count"))
+}
+
+func TestACallKeepsItsSandboxAwake(t *testing.T) {
+	t.Parallel()
+	s, b, clock := timed(t, func(o *Options) { o.Unattended = time.Minute })
+	box := open(t, b, "s")
+	require.NoError(t, box.Start(t.Context(), "long", sandbox.Command{Script: "while [ ! -e go ]; do sleep 0.05; done; echo done"}))
+	waited := make(chan error, 1)
+	go func() {
+		_, err := box.Wait(t.Context(), "long", sandbox.Offsets{}, time.Hour)
+		waited <- err
+	}()
+	eventually(t, "that it is waited for", func() bool {
+		x := b.known("s")
+		x.keeper.mu.Lock()
+		defer x.keeper.mu.Unlock()
+		return x.keeper.calls == 1
+	})
+	pass(t, b, clock, time.Hour)
+	require.True(t, s.Sandboxes()[0].Running)
+	succeed(t, box, "touch go")
+	require.NoError(t, <-waited)
+}
+
+func TestKeepingFailsNowAndThen(t *testing.T) {
+	t.Parallel()
+	s, b, clock := timed(t, func(o *Options) { o.sleep = (&waits{}).sleep })
+	box := open(t, b, "s")
+	defer b.Keep(box.Ref())()
+	s.Inject(e2btest.Fault{Op: "timeout", Status: 500, Times: tries})
+	pass(t, b, clock, time.Hour)
+	require.Zero(t, s.Pending())
+	require.True(t, s.Sandboxes()[0].Running, "the next look makes up for it")
+}
+
+// Somebody who pauses a sandbox elsewhere is not worked against.
+func TestKeepingDoesNotWake(t *testing.T) {
+	t.Parallel()
+	s, b, clock := timed(t)
+	box := open(t, b, "s")
+	defer b.Keep(box.Ref())()
+	pass(t, b, clock, 10*time.Minute)
+	require.NoError(t, s.Pause(s.Sandboxes()[0].ID))
+	eventually(t, "that the connection is known to be broken", func() bool { return !b.known("s").connected() })
+	for range 10 {
+		clock.Advance(time.Minute)
+	}
+	require.False(t, s.Sandboxes()[0].Running)
+	require.Equal(t, 1, s.Requests("connect"))
+}
