@@ -280,3 +280,49 @@ func TestARestoreLeavesWhatAnEditorHasUnsaved(t *testing.T) {
 	require.Contains(t, result.Reasons["open"], "unsaved")
 	require.Equal(t, "before\n", i.read("closed"))
 }
+
+func TestASwitchWaitsForTheTurn(t *testing.T) {
+	i := newInstall(t, rules(
+		run("wait", `until [ -e go ]; do sleep 0.05; done; echo went > went`, "Waited."),
+		run("where", `pwd; cat went`, "Looked."),
+	))
+	id := i.session()
+	s := i.start("ask", "--session", id, "wait")
+	s.until("the command", func(e editors.EventMessage) bool {
+		return e.Event.Type == editors.ItemStarted && e.Event.Item.Kind == editors.ToolCall
+	})
+	code, _, _ := i.refused("restore", id, "0123456789ab")
+	require.Equal(t, "busy", code)
+	dir := filepath.Join(t.TempDir(), "new")
+	var moved editors.SwitchResult
+	i.ok(&moved, "switch", "--session", id, "--into", dir, "local")
+	require.True(t, moved.Queued)
+	require.Empty(t, moved.Backend.WorkspaceRoot, "it is where it was")
+	follow := i.start("attach", id)
+	i.write("go", "")
+	require.Zero(t, s.wait(), s.describe())
+	follow.until("the move", isType(editors.BackendChanged))
+	require.Equal(t, dir+"\nwent\n", i.done(id, "where"))
+}
+
+func TestTheDoctorShowsWhatNoSessionNeeds(t *testing.T) {
+	i := newInstall(t, rules())
+	i.session()
+	left := func() editors.Check {
+		out, errs, _ := i.run("doctor", "--json")
+		var result editors.DoctorResult
+		require.NoError(t, json.Unmarshal([]byte(out), &result), errs)
+		for _, c := range result.Checks {
+			if c.Name == "leftovers" {
+				return c
+			}
+		}
+		require.Fail(t, "it does not tell", out)
+		return editors.Check{}
+	}
+	require.Equal(t, "ok", left().Status)
+	dir := filepath.Join(i.paths.ForkDir, "00000000-0000-0000-0000-000000000000")
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "work"), 0o700))
+	require.Equal(t, "warning", left().Status)
+	require.Contains(t, left().Detail, dir+" (its session does not exist")
+}
