@@ -83,6 +83,9 @@ type AdoptResult struct {
 	Seq       int64  `json:"seq"`
 }
 
+// Changes counts the files that are, or would be, not as they were.
+func (c Carry) Changes() int { return c.Added + c.Changed + c.Removed }
+
 // Summary says in a few words how much is, or would be, brought: "2 files added, 1 changed, 3 left out".
 func (c Carry) Summary() string {
 	var parts []string

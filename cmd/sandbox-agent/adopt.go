@@ -48,7 +48,7 @@ func (a *app) printAdopted(p editors.AdoptParams, r editors.AdoptResult) {
 	a.printf("%s has the changes of %s.\n", r.SessionID, p.SessionID)
 	a.printCarry(r.Carry, true)
 	a.tellTheirs(r.SessionID, r.Carry)
-	if r.Undo != "" {
+	if r.Undo != "" && r.Carry.Changes() > 0 {
 		a.notice(fmt.Sprintf("To undo: sandbox-agent restore %s %s", r.SessionID, brief(r.Undo)))
 	}
 }

@@ -19,7 +19,7 @@ func (a *app) printCarry(c editors.Carry, files bool) {
 		for _, f := range c.Files {
 			a.printf("%-8s %s\n", f.Kind, plain(f.Path))
 		}
-		a.more(c.Added + c.Changed + c.Removed - len(c.Files))
+		a.more(c.Changes() - len(c.Files))
 	}
 	a.printSkipped("conflict", c.Conflicts, c.ConflictsAll)
 	a.printSkipped("left out", c.Skipped, c.SkippedAll)

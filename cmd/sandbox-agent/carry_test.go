@@ -48,15 +48,17 @@ func TestSwitchVerb(t *testing.T) {
 	dir := t.TempDir()
 	answer = editors.SwitchResult{
 		Backend: editors.Backend{Kind: editors.Local, WorkspaceRoot: dir}, Undo: "0123456789abcdef",
-		Carry: editors.Carry{Theirs: "fedcba9876543210", Conflicts: []editors.Skipped{{Path: "x", Reason: "both changed it"}}, ConflictsAll: 1},
+		Carry: editors.Carry{Added: 1, Theirs: "fedcba9876543210", Conflicts: []editors.Skipped{{Path: "x", Reason: "both changed it"}}, ConflictsAll: 1},
 	}
 	require.Equal(t, outcome{
-		statusDone, "s1 runs in " + dir + " now.\nNo file differs, 1 in conflict.\nconflict x (both changed it)\n",
+		statusDone, "s1 runs in " + dir + " now.\n1 file added, 1 in conflict.\nconflict x (both changed it)\n",
 		"· What came is in the checkpoint fedcba987654: sandbox-agent diff --from fedcba987654 s1\n" +
 			"· To undo what came: sandbox-agent restore s1 0123456789ab\n· To go back: sandbox-agent switch --session s1 --image debian docker\n",
 	}, runVerb(t, f, "switch", "-s", "s1", "--into", dir, "--yes", "--on-conflict", "mine", "local"))
 	require.Equal(t, []any{dir, true, editors.ConflictMine}, []any{asked.Backend.WorkspaceRoot, asked.IntoNonEmpty, asked.OnConflict})
 
+	answer = editors.SwitchResult{Backend: editors.Backend{Kind: editors.Local}, Undo: "0123456789abcdef"}
+	require.NotContains(t, runVerb(t, f, "switch", "-s", "s1", "local").stderr, "undo", "nothing came")
 	answer = editors.SwitchResult{Backend: editors.Backend{Kind: editors.Docker}, Queued: true}
 	require.Equal(t, "s1 will run in local when turn 4 has ended.\n", runVerb(t, f, "switch", "-s", "s1", "local").stdout)
 	require.Contains(t, runVerb(t, f, "switch", "-s", "s1", "--json", "local").stdout, `"queued":true`)
@@ -131,6 +133,23 @@ func TestForksAreShownAsATree(t *testing.T) {
 	}
 	require.Equal(t, []string{"2        T2", "1        T1", "4        ├─ T4", "3        └─ T3", "5           └─ T5", "6        T6"}, shown[1:])
 	require.Regexp(t, `"id":"5".*"id":"4"`, runVerb(t, f, "sessions", "--json").stdout, "flat, in its order")
+}
+
+func TestAForkIsNotMeantByTheFolderOfItsSource(t *testing.T) {
+	f := newFake()
+	dir := t.TempDir()
+	here := "file://" + dir
+	f.sessions = []editors.Session{
+		{ID: "fork", ParentID: "s1", HostID: "host", WorkspaceFolder: here, Backend: editors.Backend{Kind: editors.Docker}}, {ID: "s1", HostID: "host", WorkspaceFolder: here},
+	}
+	var asked []string
+	editors.Handle(&f.mux, editors.Fork, func(_ context.Context, p editors.ForkParams) (editors.SessionResult, error) {
+		asked = append(asked, p.SessionID)
+		return editors.SessionResult{}, nil
+	})
+	require.Zero(t, runVerb(t, f, "fork", "--workspace", dir).status)
+	require.Zero(t, runVerb(t, f, "fork", "--workspace", t.TempDir()).status, "the fork's own folder")
+	require.Equal(t, []string{"s1", "fork"}, asked)
 }
 
 func TestWordsAreQuotedForAShell(t *testing.T) {

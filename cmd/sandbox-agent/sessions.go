@@ -54,7 +54,7 @@ func (a *app) printSessions(list editors.SessionsResult) {
 	for _, s := range family(list.Sessions) {
 		row := []string{
 			s.ID, s.branch + oneLine(s.Title, 40), string(s.State.Status), string(s.Backend.Kind), oneLine(s.Model, 24),
-			since(s.UpdatedAt, time.Now()), oneLine(folderPath(s.WorkspaceFolder), 60),
+			since(s.UpdatedAt, time.Now()), oneLine(workDir(s.Session), 60),
 		}
 		fmt.Fprintln(table, strings.Join(row, "\t"))
 	}

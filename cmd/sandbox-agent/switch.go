@@ -133,7 +133,7 @@ func (a *app) printSwitch(before editors.Session, p editors.SwitchParams, r edit
 	a.printf("%s runs in %s now.\n", before.ID, place(r.Backend))
 	a.printCarry(r.Carry, false)
 	a.tellTheirs(before.ID, r.Carry)
-	if r.Undo != "" {
+	if r.Undo != "" && r.Carry.Changes() > 0 {
 		a.notice(fmt.Sprintf("To undo what came: sandbox-agent restore %s %s", before.ID, brief(r.Undo)))
 	}
 	a.notice("To go back: " + wayBack(before))

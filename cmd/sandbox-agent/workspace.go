@@ -50,7 +50,7 @@ func folderPath(uri string) string {
 	return uri
 }
 
-// workDir returns the folder that a session on the local backend works in.
+// workDir returns the folder that a session works in, or began as a copy of.
 func workDir(s editors.Session) string {
 	if s.Backend.WorkspaceRoot != "" {
 		return s.Backend.WorkspaceRoot
@@ -74,8 +74,8 @@ func latest(ctx context.Context, c lsp.Conn, hostID, folder string, backend edit
 	}
 	for _, s := range list.Sessions {
 		here := s.HostID == "" || s.HostID == hostID
-		if s.ParentID != "" && !sameFolder(workDir(s), folderPath(folder)) {
-			continue
+		if s.ParentID != "" && sameFolder(folderPath(s.WorkspaceFolder), folderPath(folder)) {
+			continue // it is listed because of its source
 		}
 		if here && s.State.Status != editors.StatusDestroyed && (backend == "" || s.Backend.Kind == backend) {
 			return &s, nil

@@ -24,7 +24,7 @@ func outcome(name string, result any, arguments json.RawMessage) string {
 		if dry {
 			return "The fork would bring: " + r.Carry.Summary() + "."
 		}
-		return "The fork's changes are in its parent's workspace: " + r.Carry.Summary() + undoOf(r.Undo)
+		return "The fork's changes are in its parent's workspace: " + r.Carry.Summary() + undoOf(r.Undo, r.Carry.Changes())
 	case editors.RestoreResult:
 		return restoreOutcome(r, dry)
 	case editors.SessionResult:
@@ -42,7 +42,7 @@ func switchOutcome(r editors.SwitchResult, dry bool) string {
 	case r.Queued:
 		return fmt.Sprintf("The session leaves %s when the running turn has ended.", r.Backend.Kind)
 	}
-	return fmt.Sprintf("The session runs in %s now: %s", r.Backend.Kind, r.Carry.Summary()) + undoOf(r.Undo)
+	return fmt.Sprintf("The session runs in %s now: %s", r.Backend.Kind, r.Carry.Summary()) + undoOf(r.Undo, r.Carry.Changes())
 }
 
 func restoreOutcome(r editors.RestoreResult, dry bool) string {
@@ -54,7 +54,7 @@ func restoreOutcome(r editors.RestoreResult, dry bool) string {
 	if stay := len(r.Kept) + len(r.Conflicts); stay > 0 {
 		text += fmt.Sprintf(", left as they are: %d", stay)
 	}
-	return text + undoOf(r.Undo)
+	return text + undoOf(r.Undo, len(r.Restored))
 }
 
 func forkOutcome(s editors.Session) string {
@@ -68,9 +68,9 @@ func forkOutcome(s editors.Session) string {
 	return fmt.Sprintf("The fork %q runs in %s.", s.Title, s.Backend.Kind)
 }
 
-// undoOf ends a sentence, and says how to undo what it tells.
-func undoOf(checkpoint string) string {
-	if checkpoint == "" {
+// undoOf ends a sentence that tells of changes, and says how to undo them.
+func undoOf(checkpoint string, changes int) string {
+	if checkpoint == "" || changes == 0 {
 		return "."
 	}
 	return ". To undo it, restore the checkpoint " + checkpoint[:min(len(checkpoint), shortCheckpoint)] + "."
