@@ -78,7 +78,7 @@ func (h *harness) slow(during func()) func(context.Context, RunToolInput) (RunTo
 	return func(ctx context.Context, _ RunToolInput) (RunToolResult, error) {
 		if first {
 			first = false
-			during()
+			h.meanwhile(during)
 		}
 		if pause(ctx) != nil {
 			return RunToolResult{Status: editors.ItemInterrupted, ModelRef: "sha256:partial"}, nil

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -35,7 +36,9 @@ func TestATurnThatChangesSomethingIsPicturedBeforeAndAfter(t *testing.T) {
 	require.Equal(t, "Before turn 2", taken[1].Checkpoint.Summary)
 	require.Equal(t, "After turn 2", taken[2].Checkpoint.Summary)
 	require.Equal(t, 2, taken[2].Checkpoint.TurnID)
-	require.Equal(t, h.tools[2].ItemID, taken[1].Checkpoint.ItemID, "it belongs to the call that it precedes")
+	require.Equal(t, "i8", taken[1].Checkpoint.ItemID, "it belongs to the call that it precedes")
+	call := slices.IndexFunc(itemsOf(events, editors.ToolCall), func(i editors.Item) bool { return i.ID == "i8" })
+	require.Equal(t, "make", itemsOf(events, editors.ToolCall)[call].Text)
 	require.NotEqual(t, h.pictured[1].Effect, h.pictured[2].Effect)
 }
 

@@ -94,7 +94,7 @@ func TestAnInterruptEndsTheSearchForASandbox(t *testing.T) {
 	h.worksOnce()
 	h.carried.ensure = func(Sandbox) (EnsureOutput, error) { return EnsureOutput{Gone: true}, nil }
 	h.carried.open = func(ctx context.Context, _ OpenInput) (CarryOutput, error) {
-		h.update(UpdateInterrupt, editors.InterruptParams{TurnID: 1})
+		h.meanwhile(func() { h.update(UpdateInterrupt, editors.InterruptParams{TurnID: 1}) })
 		if pause(ctx) != nil {
 			return CarryOutput{}, temporal.NewCanceledError()
 		}
@@ -150,6 +150,15 @@ func TestASandboxThatCannotBeStoppedIsSaid(t *testing.T) {
 	events := h.finish(time.Hour, inDocker())
 	require.Contains(t, noticesOf(events)[0], "no daemon")
 	require.Len(t, h.carried.stopped, 1)
+}
+
+func TestAPauseStopsWhatTheSessionHasLeftToo(t *testing.T) {
+	h := newHarness(t)
+	h.at(0, func() { h.switchTo("s", editors.Backend{Kind: editors.Local}) })
+	h.at(time.Minute, func() { h.update(UpdatePause, editors.SessionParams{}) })
+	h.finish(time.Hour, inDocker())
+	require.Len(t, h.carried.stopped, 1)
+	require.Equal(t, "s1", h.carried.stopped[0].ID())
 }
 
 func TestALocalSessionNeitherLooksNorStops(t *testing.T) {

@@ -61,6 +61,10 @@ func (s *session) forkPoint(ctx workflow.Context, in ForkPointInput) (ForkPoint,
 func (s *session) idle() bool { return s.Turn == nil && len(s.Queue) == 0 && len(s.Ops) == 0 }
 
 func (s *session) findPoint(ctx workflow.Context, turn int) (ForkPoint, *Failure) {
+	settled := func() bool { return turn != 0 || s.Turn != nil || len(s.Ops) == 0 } // what an operation leaves is what there is now
+	if err := workflow.Await(ctx, func() bool { return !s.Starting && settled() }); err != nil {
+		return ForkPoint{}, &Failure{Code: editors.CodeCancelled, Message: "waiting for what the session is doing was cancelled"}
+	}
 	if turn == 0 && s.idle() {
 		return s.pointNow(ctx)
 	}
@@ -69,9 +73,6 @@ func (s *session) findPoint(ctx workflow.Context, turn int) (ForkPoint, *Failure
 	}
 	if turn == 0 {
 		return ForkPoint{}, &Failure{Code: editors.CodeConflict, Message: "No turn has ended yet.", Remedy: "Fork when the first turn has ended."}
-	}
-	if err := workflow.Await(ctx, func() bool { return !s.Starting }); err != nil {
-		return ForkPoint{}, &Failure{Code: editors.CodeCancelled, Message: "waiting for the session's first checkpoint was cancelled"}
 	}
 	end := TurnEnd{ID: turn}
 	if i := s.endOf(turn); i >= 0 {

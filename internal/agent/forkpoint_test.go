@@ -113,7 +113,7 @@ func TestTheFirstChangeWaitsUntilAForkHasItsPicture(t *testing.T) {
 	h.carried.picture = func(ctx context.Context, in CheckpointInput) (CheckpointOutput, error) {
 		if in.Reason == "fork" {
 			taking = true
-			h.ask("r1", "one")
+			h.meanwhile(func() { h.ask("r1", "one") })
 			require.NoError(t, pause(ctx))
 			taking = false
 		}
@@ -149,8 +149,10 @@ func TestAForkPointThatTheRunCannotWaitForIsAskedForAgain(t *testing.T) {
 	h := newHarness(t)
 	h.carried.picture = func(ctx context.Context, in CheckpointInput) (CheckpointOutput, error) {
 		if in.Reason == "fork" {
-			h.env.SetCurrentHistoryLength(rollEvents + 1)
-			h.env.SignalWorkflow(SignalAdopted, AdoptedSignal{})
+			h.meanwhile(func() {
+				h.env.SetCurrentHistoryLength(rollEvents + 1)
+				h.env.SignalWorkflow(SignalAdopted, AdoptedSignal{})
+			})
 			if pause(ctx) != nil {
 				return CheckpointOutput{}, temporal.NewCanceledError()
 			}

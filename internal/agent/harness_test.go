@@ -107,6 +107,13 @@ func testSession(mode editors.ApprovalMode) Input {
 	})}
 }
 
+// meanwhile lets an activity do something with the session, in the test's own loop, and waits for it.
+func (h *harness) meanwhile(f func()) {
+	done := make(chan struct{})
+	h.env.RegisterDelayedCallback(func() { defer close(done); f() }, 0)
+	<-done
+}
+
 // at runs f at a virtual time.
 func (h *harness) at(d time.Duration, f func()) { h.env.RegisterDelayedCallback(f, d) }
 

@@ -72,6 +72,9 @@ const remedyDoctor = "Run `sandbox-agent doctor`; the worker's log has the detai
 
 // codeOf is the code that an activity's error carries, if it carries one.
 func codeOf(err error) editors.Code {
+	if errors.Is(err, errLost) {
+		return editors.CodeWorkerUnavailable
+	}
 	var app *temporal.ApplicationError
 	if errors.As(err, &app) {
 		for _, code := range editors.Codes() {
@@ -129,7 +132,7 @@ func (s *session) hostAway(ctx workflow.Context, away bool) {
 		return
 	}
 	s.waiting--
-	if s.waiting == 0 && ctx.Err() == nil && s.Session.State.Reason == reasonAway {
+	if s.waiting == 0 && s.Session.State.Reason == reasonAway {
 		s.setState(ctx, s.beforeWait.Status, s.beforeWait.Reason, s.beforeWait.Remedy)
 	}
 }

@@ -4,6 +4,7 @@ package agent
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -88,25 +89,33 @@ func (s *session) removeDoomed(ctx workflow.Context) {
 	}
 }
 
-// shouldStop tells whether the session pauses in a sandbox that costs something while nobody uses it.
+// shouldStop tells whether the session pauses while it has sandboxes that cost something though nobody uses them.
 func (s *session) shouldStop() bool {
-	return s.Paused && !s.Stopped && s.Turn == nil && len(s.Ops) == 0 && len(s.Queue) == 0 && s.Session.Backend.Kind != editors.Local
+	return s.Paused && !s.Stopped && s.Turn == nil && len(s.Ops) == 0 && len(s.Queue) == 0 && len(s.costly()) > 0
 }
 
-// stop stops the sandbox of a session that pauses. The next turn starts it again.
+// costly are the session's sandboxes that cost something while nobody uses them.
+func (s *session) costly() []Sandbox {
+	return slices.DeleteFunc(append(slices.Clone(s.Former), s.sandbox()), func(b Sandbox) bool { return b.Backend.Kind == editors.Local })
+}
+
+// stop stops the sandboxes of a session that pauses. The next turn starts its own again.
 func (s *session) stop(ctx workflow.Context) {
 	s.Stopped = true
 	ctx, cancel := workflow.WithCancel(ctx)
 	defer cancel()
 	s.cancelWork = cancel
 	defer func() { s.cancelWork = nil }()
-	f := s.besides(workflow.ActivityOptions{StartToCloseTimeout: stopTime}, ActivityStopSandbox, s.sandbox()).
-		Repeat(ctx, "stopping the sandbox", nil)
-	switch {
-	case s.destroying:
-	case f != nil:
-		s.notice(ctx, s.Session.TurnID, fmt.Sprintf("The sandbox was not stopped, so it goes on to cost what it costs: %s.", f.Message))
-	case s.Turn == nil && s.Paused:
+	for _, b := range s.costly() {
+		f := s.besides(workflow.ActivityOptions{StartToCloseTimeout: stopTime}, ActivityStopSandbox, b).Repeat(ctx, "stopping the sandbox", nil)
+		if ctx.Err() != nil {
+			return
+		}
+		if f != nil {
+			s.notice(ctx, s.Session.TurnID, fmt.Sprintf("A sandbox was not stopped, so it goes on to cost what it costs: %s.", f.Message))
+		}
+	}
+	if s.Turn == nil && s.Paused {
 		s.rest(ctx)
 	}
 }

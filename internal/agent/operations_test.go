@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"sandboxagent/editors"
+	"sandboxagent/internal/policy"
 )
 
 // stays requires that a session has not moved and is idle.
@@ -44,7 +45,7 @@ func TestASwitchThatFailsAnywhereLeavesTheSessionWhereItWas(t *testing.T) {
 		{"no checkpoints at all", editors.CodeUnsupported, "keeps no checkpoints", 0, func(c *carried) {
 			c.picture = func(context.Context, CheckpointInput) (CheckpointOutput, error) { return CheckpointOutput{}, nil }
 		}},
-		{"the checkpoint's worker is lost", editors.CodeInternal, "no worker", 0, func(c *carried) {
+		{"the checkpoint's worker is lost", editors.CodeWorkerUnavailable, "no worker", 0, func(c *carried) {
 			c.picture = func(context.Context, CheckpointInput) (CheckpointOutput, error) { return CheckpointOutput{}, lost() }
 		}},
 		{"no sandbox", editors.CodeBackendUnavailable, "daemon", 1, func(c *carried) {
@@ -114,10 +115,12 @@ func TestRequestsWaitWhileASessionMoves(t *testing.T) {
 	h := newHarness(t)
 	var asked, interrupted, restored *reply
 	h.carried.open = func(context.Context, OpenInput) (CarryOutput, error) {
-		require.Equal(t, editors.StatusSwitching, h.view(nil).Session.State.Status)
-		asked = h.ask("r", "go")
-		interrupted = h.update(UpdateInterrupt, editors.InterruptParams{TurnID: 1})
-		restored = h.update(UpdateRestore, RestoreInput{RestoreParams: editors.RestoreParams{CheckpointID: "c1"}})
+		h.meanwhile(func() {
+			require.Equal(t, editors.StatusSwitching, h.view(nil).Session.State.Status)
+			asked = h.ask("r", "go")
+			interrupted = h.update(UpdateInterrupt, editors.InterruptParams{TurnID: 1})
+			restored = h.update(UpdateRestore, RestoreInput{RestoreParams: editors.RestoreParams{CheckpointID: "c1"}})
+		})
 		return CarryOutput{CheckpointID: "x"}, nil
 	}
 	h.at(time.Minute, func() { h.switchTo("s", toDocker) })
@@ -132,7 +135,7 @@ func TestRequestsWaitWhileASessionMoves(t *testing.T) {
 func TestDestroyEndsASwitchAndWhatItHasMade(t *testing.T) {
 	h := newHarness(t)
 	h.carried.open = func(ctx context.Context, _ OpenInput) (CarryOutput, error) {
-		h.update(UpdateDestroy, editors.SessionParams{SessionID: "s1"})
+		h.meanwhile(func() { h.update(UpdateDestroy, editors.SessionParams{SessionID: "s1"}) })
 		if pause(ctx) != nil {
 			return CarryOutput{}, temporal.NewCanceledError()
 		}
@@ -156,7 +159,7 @@ func TestDestroyEndsASwitchAndWhatItHasMade(t *testing.T) {
 func TestOperationsAreOrderedAndOutliveContinueAsNew(t *testing.T) {
 	first := newHarness(t)
 	first.carried.open = func(context.Context, OpenInput) (CarryOutput, error) {
-		first.env.SetCurrentHistoryLength(rollEvents + 1)
+		first.meanwhile(func() { first.env.SetCurrentHistoryLength(rollEvents + 1) })
 		return CarryOutput{Carry: editors.Carry{Added: 3}, CheckpointID: "x"}, nil
 	}
 	var moved, back *reply
@@ -326,4 +329,58 @@ func TestALongRestoreIsToldInPart(t *testing.T) {
 	require.True(t, cut.Truncated)
 	require.Less(t, size(cut), 3*maxListSize)
 	require.Len(t, cut.Reasons, len(cut.Conflicts))
+}
+
+func TestAForkOfNowWaitsForWhatIsBeingDone(t *testing.T) {
+	h := newHarness(t)
+	var point *reply
+	h.carried.open = func(context.Context, OpenInput) (CarryOutput, error) {
+		h.meanwhile(func() { point = h.forkPoint("x", 0) })
+		return CarryOutput{CheckpointID: "x"}, nil
+	}
+	h.at(time.Minute, func() { h.switchTo("s", toDocker) })
+	h.finish(time.Hour, testSession(editors.ApprovalNever))
+	require.NoError(t, point.err)
+	require.Equal(t, "s1.1", point.value.(ForkPoint).Sandbox.ID())
+}
+
+func TestWhatWasAllowedInOnePlaceIsNotAllowedInAnother(t *testing.T) {
+	h := newHarness(t)
+	in := inDocker()
+	in.State.Rules = []policy.Rule{{Tool: "exec_command", Pattern: "make"}}
+	var there, here *reply
+	h.at(1*time.Minute, func() { h.switchTo("a", editors.Backend{Kind: editors.Docker, Image: "other"}) })
+	h.at(2*time.Minute, func() { there = h.forkPoint("", 0) })
+	h.at(3*time.Minute, func() { h.switchTo("b", editors.Backend{Kind: editors.Local}) })
+	h.at(4*time.Minute, func() { here = h.forkPoint("", 0) })
+	events := h.finish(time.Hour, in)
+	require.Len(t, there.value.(ForkPoint).Rules, 1, "another image is no other place in this")
+	require.Empty(t, here.value.(ForkPoint).Rules)
+	require.NotContains(t, noticesOf(events)[0], "asked again")
+	require.Contains(t, noticesOf(events)[1], "what you always allowed there is asked again here")
+}
+
+func TestAnAbsentHostIsSaidAndForgottenOverContinueAsNew(t *testing.T) {
+	first := newHarness(t)
+	away := temporal.NewTimeoutError(enums.TIMEOUT_TYPE_SCHEDULE_TO_START, nil)
+	first.carried.picture = func(context.Context, CheckpointInput) (CheckpointOutput, error) { return CheckpointOutput{}, away }
+	first.env.OnActivity(ActivityPing, mockAny).Return(away).After(time.Hour)
+	first.at(time.Minute, func() { require.Equal(t, reasonAway, first.view(nil).Session.State.Reason) })
+	first.at(2*time.Minute, func() {
+		first.env.SetCurrentHistoryLength(rollEvents + 1)
+		first.env.SignalWorkflow(SignalAdopted, AdoptedSignal{})
+	})
+	in := testSession(editors.ApprovalNever)
+	in.State.Session.State.Status = editors.StatusIdle
+	first.env.ExecuteWorkflow(WorkflowName, in)
+	in = first.rolled()
+	require.True(t, in.State.Starting)
+
+	second := newHarness(t)
+	second.at(time.Minute, func() {
+		v := second.view(nil)
+		require.Equal(t, editors.StatusIdle, v.Session.State.Status)
+		require.Equal(t, "c1", v.Session.CheckpointID)
+	})
+	second.finish(time.Hour, in)
 }

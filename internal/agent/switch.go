@@ -176,8 +176,9 @@ func (s *session) moveTo(ctx workflow.Context, op Op) (editors.SwitchResult, *Fa
 		s.notice(ctx, s.Session.TurnID, fmt.Sprintf("The session stays in %s; it could not move to %s: %s", s.placeName(s.place(s.Session.Backend)), name, f.sentence()))
 		return result, f
 	}
+	allowed := len(s.Rules)
 	s.arrive(ctx, target, taken, out)
-	s.told(ctx, op, out)
+	s.told(ctx, op, out, allowed > len(s.Rules))
 	result.Backend = s.Session.Backend
 	return result, nil
 }
@@ -257,7 +258,7 @@ func (s *State) rebase(out CarryOutput) {
 }
 
 // told says in the conversation, to the user and to the model, where the session is and what has come along.
-func (s *session) told(ctx workflow.Context, op Op, out CarryOutput) {
+func (s *session) told(ctx workflow.Context, op Op, out CarryOutput, askAgain bool) {
 	name := s.placeName(s.place(s.Session.Backend))
 	if out.Undo != "" {
 		s.tellPicture(ctx, out.Undo, "Before coming back to "+name)
@@ -270,7 +271,11 @@ func (s *session) told(ctx workflow.Context, op Op, out CarryOutput) {
 	if out.CheckpointID == "" {
 		s.pictureAfter(ctx, op, "switch", "After moving to "+name)
 	}
-	s.notice(ctx, s.Session.TurnID, fmt.Sprintf("Now runs in %s: %s; %s%s", name, carried, doesNotTravel, undoHint(out.Undo)))
+	text := fmt.Sprintf("Now runs in %s: %s; %s", name, carried, doesNotTravel)
+	if askAgain {
+		text += "; what you always allowed there is asked again here"
+	}
+	s.notice(ctx, s.Session.TurnID, text+undoHint(out.Undo))
 	s.note("The session has moved: files and commands are now in "+name+", and no longer where they were.",
 		"Of the workspace, "+carried+".",
 		"What was installed or started elsewhere is not here: "+doesNotTravel+". Look at what is there before you rely on it.",

@@ -69,6 +69,9 @@ func (m *manager) fork(ctx workflow.Context, in ForkInput) (CreateResult, error)
 	if s := m.seen(in.RequestID); s != nil {
 		return CreateResult{Session: *s}, nil
 	}
+	if err := m.open(); err != nil {
+		return CreateResult{}, err
+	}
 	if m.find(in.SessionID) != nil {
 		return CreateResult{}, refuse(agent.ErrTypeConflict, "There is a session %s already.", in.SessionID)
 	}

@@ -48,6 +48,13 @@ func (h *harness) fork(in ForkInput) *reply {
 	return r
 }
 
+// meanwhile lets an activity do something with the manager, in the test's own loop, and waits for it.
+func (h *harness) meanwhile(f func()) {
+	done := make(chan struct{})
+	h.env.RegisterDelayedCallback(func() { defer close(done); f() }, 0)
+	<-done
+}
+
 // state is what a session was started with.
 func (h *harness) state(id string) agent.State {
 	for _, in := range h.started {
@@ -199,9 +206,11 @@ func TestTheManagerTakesOthersWhileAForkIsFilled(t *testing.T) {
 	var created, duplicate *reply
 	h.open = func(ctx context.Context, _ agent.OpenInput) (agent.CarryOutput, error) {
 		if len(h.opened) == 1 {
-			created, duplicate = h.create(wanted(1)), h.fork(forkOf(source, 1, nil))
-			h.env.SetCurrentHistoryLength(rollEvents + 1)
-			h.env.SignalWorkflow(SignalClosed, "nobody")
+			h.meanwhile(func() {
+				created, duplicate = h.create(wanted(1)), h.fork(forkOf(source, 1, nil))
+				h.env.SetCurrentHistoryLength(rollEvents + 1)
+				h.env.SignalWorkflow(SignalClosed, "nobody")
+			})
 		}
 		return agent.CarryOutput{}, nil
 	}
