@@ -277,6 +277,16 @@ func TestAdopt(t *testing.T) {
 	require.Contains(t, err.Error(), "forked from is gone")
 }
 
+func TestASwitchThatWaitsForAWorkerSaysSo(t *testing.T) {
+	f := newFakeEngine()
+	core := testCore(t, f)
+	f.add("s1", core.HostID()).setStatus(editors.StatusSwitching)
+	list, err := run[editors.SessionsResult](t, testConn(t, core), "sessions", editors.SessionsParams{})
+	require.NoError(t, err)
+	require.Equal(t, editors.StatusRecovering, list.Sessions[0].State.Status)
+	require.Contains(t, list.Sessions[0].State.Reason, "no worker is polling")
+}
+
 func TestALongRequestTellsWhatTheSessionDoes(t *testing.T) {
 	f := newFakeEngine()
 	core := testCore(t, f)

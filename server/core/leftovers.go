@@ -32,9 +32,13 @@ type orphans struct {
 
 // checkLeftovers says nothing while no worker runs, which another check tells.
 func (c *Core) checkLeftovers(ctx context.Context) []editors.Check {
-	var found orphans
-	if !c.askCatalog(ctx, CallOrphans, leftoversTime, &found) {
+	if !c.workerAlive() {
 		return nil
+	}
+	var found orphans
+	err := bounded(ctx, leftoversTime, func(ctx context.Context) error { return c.live.await(ctx, CallOrphans, editors.Empty{}, &found) })
+	if err != nil {
+		return []editors.Check{check("leftovers", checkWarning, "Read the worker's log: "+c.workerLog(), "the worker does not tell what no session needs: %v", err)}
 	}
 	if len(found.Orphans) == 0 {
 		detail := "no sandbox and no fork's folder is without its session"

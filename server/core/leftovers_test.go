@@ -26,8 +26,13 @@ func TestLeftovers(t *testing.T) {
 	answer := "{}"
 	hub.Handle(CallOrphans, func(context.Context, editors.Raw) (any, error) { return editors.Raw(answer), nil })
 
-	answer = `{"orphans":[],"problems":["no engine"]}`
+	answer = `[]`
 	found := core.checkLeftovers(t.Context())
+	require.Equal(t, checkWarning, found[0].Status)
+	require.Contains(t, found[0].Detail, "does not tell")
+
+	answer = `{"orphans":[],"problems":["no engine"]}`
+	found = core.checkLeftovers(t.Context())
 	require.Len(t, found, 1)
 	require.Equal(t, checkOK, found[0].Status)
 	require.Contains(t, found[0].Detail, "not looked at: no engine")
