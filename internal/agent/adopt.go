@@ -139,9 +139,7 @@ func (s *session) took(ctx workflow.Context, op Op, fork string, out CarryOutput
 	if out.Undo != "" {
 		s.tellPicture(ctx, out.Undo, "Before adopting from "+fork)
 	}
-	if out.CheckpointID != "" {
-		s.Session.CheckpointID, s.Pictured = out.CheckpointID, "After adopting from "+fork
-	} else {
+	if s.holds(out, "After adopting from "+fork); out.CheckpointID == "" {
 		s.pictureAfter(ctx, op, "adopt", "After adopting from "+fork)
 	}
 	text := came(out.Carry) + leftOut(out.Carry) + decided(out.Carry, op.Adopt.OnConflict)

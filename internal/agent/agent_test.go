@@ -152,6 +152,21 @@ func TestAFinalModelFailureEndsTheTurnAndKeepsTheRequest(t *testing.T) {
 	require.Equal(t, []Pending{{Kind: "user", Text: "one"}, {Kind: "user", Text: "two"}}, h.steps[1].Pending, "the first request is not forgotten")
 }
 
+func TestWhatTheModelWasToldBeforeItFailedIsNotToldTwice(t *testing.T) {
+	h := newHarness(t)
+	h.model = func(ModelStepInput) (ModelStepResult, error) {
+		if len(h.steps) == 1 {
+			return ModelStepResult{Head: "sha256:asked", Failure: &ModelFailure{Kind: "noKey", Message: "There is no key."}}, nil
+		}
+		return says("ok"), nil
+	}
+	h.at(0, func() { h.ask("r1", "one") })
+	h.at(time.Minute, func() { h.ask("r2", "two") })
+	h.finish(time.Hour, testSession(editors.ApprovalNever))
+	require.Equal(t, "sha256:asked", h.steps[1].Head, "the first request is in the conversation")
+	require.Equal(t, []Pending{{Kind: "user", Text: "two"}}, h.steps[1].Pending)
+}
+
 func TestALostWorkerIsAskedAgainUnderTheSameEffectID(t *testing.T) {
 	h := newHarness(t)
 	h.model = func(in ModelStepInput) (ModelStepResult, error) {

@@ -61,12 +61,13 @@ func (s *session) recover(ctx workflow.Context) *Failure {
 	s.doom(ctx, s.sandbox())
 	s.Session.Epoch = target.Epoch
 	s.rebase(out)
-	s.setState(ctx, editors.StatusRunning, "Going on in a fresh sandbox.")
-	s.sessionUpdated(ctx)
 	from := short(s.Session.CheckpointID)
 	if s.Pictured != "" {
 		from += fmt.Sprintf(" (%s)", s.Pictured)
 	}
+	s.holds(out, s.Pictured)
+	s.setState(ctx, editors.StatusRunning, "Going on in a fresh sandbox.")
+	s.sessionUpdated(ctx)
 	text := fmt.Sprintf("The sandbox was gone; a fresh one was made from checkpoint %s. Packages and processes are lost%s.", from, leftOut(out.Carry))
 	s.notice(ctx, s.Turn.ID, text)
 	s.Turn.Steers = append(s.Turn.Steers, noteEntry(text, "Look at what is there before you rely on it."))

@@ -239,15 +239,20 @@ func (s *session) arrive(ctx workflow.Context, target Sandbox, taken editors.Che
 	default:
 		s.rebase(out)
 	}
-	if out.CheckpointID != "" {
-		s.Session.CheckpointID = out.CheckpointID
-	}
+	s.holds(out, "What came to "+s.placeName(target.Backend))
 	if left.Backend.Kind != target.Backend.Kind {
 		s.Confinement, s.Rules = "", nil // what was allowed there was not allowed here
 	}
 	b := s.Session.Backend
 	s.emit(ctx, editors.Event{Type: editors.BackendChanged, Backend: &b})
 	s.sessionUpdated(ctx)
+}
+
+// holds remembers the checkpoint of what a sandbox holds after a carry, if it is known.
+func (s *State) holds(out CarryOutput, what string) {
+	if out.CheckpointID != "" {
+		s.Session.CheckpointID, s.Pictured = out.CheckpointID, what
+	}
 }
 
 // rebase remembers that part of what was carried from home did not travel on: on the way back it must not look removed.

@@ -22,8 +22,9 @@ const (
 	maxSessions = 1000 // kept in the registry; older ones are still found in visibility
 	maxSeen     = 256
 	rollEvents  = 2000
-	// mustRollEvents ends a run for certain, earlier than the server would.
+	// These end a run for certain, earlier than the server would.
 	mustRollEvents = 10_000
+	mustRollBytes  = 16 << 20
 	pageLimit      = 50
 	maxPage        = 200
 	// maxCarried bounds the registry as JSON; the carried state must stay well under Temporal's 2 MB.
@@ -68,7 +69,8 @@ func (m *manager) shouldRoll(ctx workflow.Context) bool {
 
 // mustRoll tells whether the run has grown so long that it ends even though a fork is being filled, which is asked for again.
 func (m *manager) mustRoll(ctx workflow.Context) bool {
-	return workflow.GetInfo(ctx).GetCurrentHistoryLength() > mustRollEvents
+	info := workflow.GetInfo(ctx)
+	return info.GetCurrentHistoryLength() > mustRollEvents || info.GetCurrentHistorySize() > mustRollBytes
 }
 
 // restore takes over the registry, or rebuilds it from visibility when there is none.
