@@ -73,34 +73,34 @@ func (p *picture) add(name, content string) {
 // search looks at the root and the directories below it, level by level. It goes by plain paths, which is quicker: a link that
 // leads it astray shows it names, and everything that counts is then read below the root.
 func (p *picture) search() {
-	for dirs, n := []string{"."}, 0; len(dirs) > 0 && n < maxObeyedDirs; n++ {
-		dir := dirs[0]
-		dirs = dirs[1:]
+	dirs := []string{"."}
+	for n := 0; n < len(dirs); n++ {
+		dir := dirs[n]
 		plain := filepath.Join(p.workspace, dir)
-		if _, err := os.Lstat(filepath.Join(plain, ".git")); err == nil {
+		if thereAll(plain, ".git") {
 			p.link(dir)
 		}
-		entries := p.list(os.OpenFile(plain, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0))
-		p.bare(dir, entries)
-		for _, e := range entries {
-			if e.IsDir() && e.Name() != ".git" && e.Name() != "node_modules" && n+len(dirs) < maxObeyedDirs {
+		if dir != "." && thereAll(plain, "HEAD", "objects", "refs") { // git would take it for a repository itself
+			p.repository(dir, dir)
+		}
+		if len(dirs) == maxObeyedDirs {
+			continue
+		}
+		for _, e := range p.list(os.OpenFile(plain, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)) {
+			if e.IsDir() && e.Name() != ".git" && e.Name() != "node_modules" && len(dirs) < maxObeyedDirs {
 				dirs = append(dirs, path.Join(dir, e.Name()))
 			}
 		}
 	}
 }
 
-// bare looks at a directory that git would take for a repository itself.
-func (p *picture) bare(dir string, entries []fs.DirEntry) {
-	parts := 0
-	for _, e := range entries {
-		if name := e.Name(); name == "HEAD" || name == "objects" || name == "refs" {
-			parts++
+func thereAll(dir string, names ...string) bool {
+	for _, name := range names {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err != nil {
+			return false
 		}
 	}
-	if parts == 3 && dir != "." {
-		p.repository(dir, dir)
-	}
+	return true
 }
 
 // list lists an open directory, sorted, and closes it.
