@@ -213,7 +213,7 @@ func (c *Carrier) meet(ctx context.Context, o *Opening, t *travelling, w checkpo
 	if !o.IntoNonEmpty {
 		return &sandbox.Error{
 			Class: sandbox.ClassConflict, Op: opOpen, Err: refused,
-			Message: fmt.Sprintf("the folder %s is not empty: choose another one, or consent to its files staying among those that come (--into-non-empty)", o.To.Spec.Workspace),
+			Message: fmt.Sprintf("the folder %s is not empty: choose another one, or consent to its files staying among those that come (intoNonEmpty, --yes in a terminal)", o.To.Spec.Workspace),
 		}
 	}
 	undo := o.Session

@@ -122,10 +122,10 @@ func (w *selection) entry(e *tree.Entry, p place) (travels int, err error) {
 
 // subdir chooses below a directory. One that git ignores goes as a whole when nothing in it travels.
 func (w *selection) subdir(e *tree.Entry, name string, p place) (int, error) {
-	p.ignored = p.ignored || p.rules.Match(name, true)
 	p.git = p.git || repo.Is(e.Name)
+	p.ignored = p.ignored || !p.git && p.rules.Match(name, true)
 	p.prefix = name + "/"
-	ignored := w.Leaves && p.ignored && !p.git && !p.included
+	ignored := w.Leaves && p.ignored && !p.included
 	before := len(w.set.Left)
 	travels, err := w.dir(e.Hash, p)
 	if err != nil {
@@ -141,7 +141,10 @@ func (w *selection) subdir(e *tree.Entry, name string, p place) (int, error) {
 
 // reason returns why a file or link does not leave the machine, "" when it may.
 func (w *selection) reason(e *tree.Entry, name string, p place) (string, error) {
-	if p.git {
+	switch {
+	case p.git && p.ignored: // of another repository, all of which this one ignores
+		return reasonIgnored, nil
+	case p.git:
 		return w.gitReason(e)
 	}
 	if reason := secretName(e.Name); reason != "" && e.Kind == tree.File {
@@ -176,6 +179,9 @@ func (w *selection) gitReason(e *tree.Entry) (string, error) {
 func (w *selection) enter(p *place, entries []tree.Entry) error {
 	if git := find(entries, ".git"); git != nil {
 		p.rules, p.tracked = nil, nil
+		if p.ignored {
+			return nil
+		}
 		if err := w.repository(p, git); err != nil {
 			return err
 		}

@@ -136,13 +136,18 @@ func TestWhatTravels(t *testing.T) {
 			map[string]string{".gitignore": "*.o\n", "a.o": "", "sub/.git/HEAD": "", "sub/a.o": "", "sub/.gitignore": "*.p\n", "sub/b.p": ""},
 			map[string]string{"a.o": reasonIgnored, "sub/b.p": reasonIgnored},
 		},
+		"another repository that this one ignores": {
+			Rules{Leaves: true},
+			map[string]string{".gitignore": "vendor/\n", "vendor/x/.git/HEAD": "", "vendor/x/.git/objects/ab/c": "", "vendor/x/f": "", "vendor/x/.gitignore": "!f\n"},
+			map[string]string{"vendor": reasonIgnored},
+		},
 		"git's own files": {
 			Rules{Leaves: true},
 			map[string]string{
 				".gitignore": "HEAD\nobjects/\n*\n", ".git/HEAD": "", ".git/objects/ab/c": "", ".git/refs/heads/fix.key": "", ".git/config": "[remote \"o\"]\n\turl = https://u:hidden@example.com/x\n",
 				"sub/.git/config": "[remote \"o\"]\n\turl = git@example.com:x\n", "sub/f": "",
 			},
-			map[string]string{".git/config": reasonPassword, ".gitignore": reasonIgnored, "sub/f": reasonIgnored},
+			map[string]string{".git/config": reasonPassword, ".gitignore": reasonIgnored, "sub": reasonIgnored},
 		},
 		"a header with a token": {
 			Rules{Leaves: true}, map[string]string{".git/config": "[http \"https://x/\"]\n\textraHeader = AUTHORIZATION: hidden\n"}, map[string]string{".git/config": reasonPassword},
