@@ -1,0 +1,53 @@
+// This file carries all that a workspace may hold into a container and into another folder, and compares.
+
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sandboxagent/editors"
+)
+
+// carried is what of a picture must be the same in another place: all but which inode it is and when a directory changed.
+func carried(picture map[string]string) map[string]string {
+	out := map[string]string{}
+	for name, text := range picture {
+		fields := strings.SplitN(text, " ", 5) // mode, links, time, inode, and the rest
+		kept := append([]string{fields[0], fields[1], fields[2]}, fields[4:]...)
+		if strings.HasPrefix(fields[0], "d") {
+			kept = fields[:1]
+		}
+		out[name] = strings.Join(kept, " ")
+	}
+	return out
+}
+
+func TestARoundTripKeepsEverything(t *testing.T) {
+	i := inContainers(t, rules())
+	horrors(t, i.work)
+	require.NoError(t, os.Remove(filepath.Join(i.work, "unreadable")), "which is refused")
+	require.NoError(t, os.RemoveAll(filepath.Join(i.work, ".git")), "which is no repository")
+	before := picture(t, i.work)
+	id := i.session()
+	var there, back, home editors.SwitchResult
+	i.ok(&there, "switch", "--session", id, "docker")
+	require.Len(t, there.Carry.Skipped, 2)
+	require.Equal(t, editors.Skipped{Path: "fifo", Reason: "a pipe"}, there.Carry.Skipped[0])
+	require.Equal(t, "socket", there.Carry.Skipped[1].Path)
+
+	elsewhere := filepath.Join(t.TempDir(), "elsewhere")
+	i.ok(&back, "switch", "--session", id, "--into", elsewhere, "local")
+	want := carried(before)
+	delete(want, "fifo")
+	delete(want, "socket")
+	require.Equal(t, want, carried(picture(t, elsewhere)))
+
+	i.ok(&home, "switch", "--session", id, "local")
+	require.Zero(t, home.Carry.Changes(), "%+v", home.Carry)
+	require.Equal(t, before, picture(t, i.work), "nothing was touched, and what never left is still there")
+}
