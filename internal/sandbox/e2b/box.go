@@ -5,6 +5,7 @@ package e2b
 
 import (
 	"context"
+	"crypto/rand"
 	"io"
 	"sync"
 	"sync/atomic"
@@ -13,8 +14,6 @@ import (
 	"sandboxagent/internal/sandbox"
 )
 
-const maxOwed = 16 // processes
-
 // box is an open sandbox, shared by all that opened it here.
 type box struct {
 	b       *Backend
@@ -22,6 +21,7 @@ type box struct {
 	e2b     string // E2B's
 	epoch   int64
 	offline bool
+	tag     string                 // begins the names of the processes that carry streams of this box
 	gone    atomic.Bool            // destroyed
 	root    atomic.Pointer[string] // the workspace, once it is known
 	keeper  keeper
@@ -31,11 +31,11 @@ type box struct {
 	way    *access        // found by preparing, for the first connection
 	place  *place         // nil until the sandbox was prepared
 	stream *stream        // the live one, if any
-	owed   []int          // processes of former streams that could not be ended
+	calls  int            // streams that were tried
 }
 
 func newBox(b *Backend, id string, l listed) *box {
-	x := &box{b: b, id: id, e2b: l.SandboxID, epoch: l.epoch(), offline: l.Metadata[LabelOffline] == "true"}
+	x := &box{b: b, tag: ownName + "-" + rand.Text() + "-", id: id, e2b: l.SandboxID, epoch: l.epoch(), offline: l.Metadata[LabelOffline] == "true"}
 	x.keeper.x = x
 	return x
 }
@@ -131,12 +131,7 @@ func (x *box) reach(ctx context.Context) (*stream, *failure) {
 	}
 	x.mu.Lock()
 	x.stream = s
-	owed := x.owed
-	x.owed = nil
 	x.mu.Unlock()
-	for _, pid := range owed {
-		go x.part(a, pid)
-	}
 	return s, nil
 }
 
@@ -188,15 +183,6 @@ func (x *box) rest() {
 	x.mu.Unlock()
 	if s != nil {
 		s.leave()
-	}
-}
-
-// owes remembers a process that could not be ended.
-func (x *box) owes(pid int) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if len(x.owed) < maxOwed && !x.gone.Load() {
-		x.owed = append(x.owed, pid)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime/multipart"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -23,6 +24,7 @@ const (
 	daemonPort = 49983
 	callTime   = 30 * time.Second // of what takes no time but the network's
 	uploadTime = 5 * time.Minute
+	slowest    = 16 << 10         // bytes a second that a connection must carry
 	pingTime   = 15 * time.Second // when three are missing, the connection is dead
 
 	typeJSON   = "application/json"
@@ -36,6 +38,7 @@ func (a access) request(ctx context.Context, op, method, path, kind string, body
 	if err != nil {
 		return nil, fail(sandbox.ClassInternal, op, "the request cannot be made", err)
 	}
+	r.Header.Set("Connect-Protocol-Version", "1")
 	r.Header.Set("E2b-Sandbox-Id", a.id)
 	r.Header.Set("E2b-Sandbox-Port", strconv.Itoa(daemonPort))
 	if a.token != "" {
@@ -66,23 +69,34 @@ func (a access) send(ctx context.Context, op, path, kind string, body io.Reader,
 }
 
 // do makes a call with one answer.
-func (a access) do(ctx context.Context, op, path string, message any) (*answer, *failure) {
+func (a access) do(ctx context.Context, op, path string, message any, most time.Duration) (*answer, *failure) {
 	text, err := json.Marshal(message)
 	if err != nil {
 		return nil, fail(sandbox.ClassInternal, op, "the request cannot be encoded", err)
 	}
-	return a.send(ctx, op, path, typeJSON, bytes.NewReader(text), callTime)
+	return a.send(ctx, op, path, typeJSON, bytes.NewReader(text), most)
 }
 
-// upload writes a file, which nobody else knows of yet.
+// upload writes a file, which nobody else knows of yet. It is sent as a form, since older daemons take nothing else.
 func (a access) upload(ctx context.Context, op, path string, content io.Reader) *failure {
-	_, f := a.send(ctx, op, "/files?"+url.Values{"path": {path}}.Encode(), "application/octet-stream", content, uploadTime)
+	var frame bytes.Buffer
+	form := multipart.NewWriter(&frame)
+	_, err := form.CreateFormFile("file", path)
+	begin := frame.Len()
+	if err == nil {
+		err = form.Close()
+	}
+	if err != nil {
+		return fail(sandbox.ClassInternal, op, "the request cannot be encoded", err)
+	}
+	body := io.MultiReader(bytes.NewReader(frame.Bytes()[:begin]), content, bytes.NewReader(frame.Bytes()[begin:]))
+	_, f := a.send(ctx, op, "/files?"+url.Values{"path": {path}}.Encode(), form.FormDataContentType(), body, uploadTime)
 	return f
 }
 
 // mkdir makes a directory with the daemon's own rights; it belongs to the user.
 func (a access) mkdir(ctx context.Context, op, path string) *failure {
-	got, f := a.do(ctx, op, "/filesystem.Filesystem/MakeDir", map[string]string{"path": path})
+	got, f := a.do(ctx, op, "/filesystem.Filesystem/MakeDir", map[string]string{"path": path}, callTime)
 	if got != nil && got.status == http.StatusConflict && strings.Contains(string(got.body), "already_exists") {
 		return nil
 	}
@@ -91,7 +105,7 @@ func (a access) mkdir(ctx context.Context, op, path string) *failure {
 
 // exists reports whether there is something at a path.
 func (a access) exists(ctx context.Context, path string) (bool, *failure) {
-	got, f := a.do(ctx, opOpen, "/filesystem.Filesystem/Stat", map[string]string{"path": path})
+	got, f := a.do(ctx, opOpen, "/filesystem.Filesystem/Stat", map[string]string{"path": path}, callTime)
 	if got != nil && got.status == http.StatusNotFound && strings.Contains(string(got.body), "not_found") {
 		return false, nil
 	}
@@ -100,7 +114,7 @@ func (a access) exists(ctx context.Context, path string) (bool, *failure) {
 
 // kill ends a process that the daemon started, not what that has started.
 func (a access) kill(ctx context.Context, pid int) *failure {
-	got, f := a.do(ctx, "end process", rpc+"SendSignal", map[string]any{"process": map[string]int{"pid": pid}, "signal": "SIGNAL_SIGKILL"})
+	got, f := a.do(ctx, "end process", rpc+"SendSignal", map[string]any{"process": map[string]int{"pid": pid}, "signal": "SIGNAL_SIGKILL"}, callTime)
 	if got != nil && got.status == http.StatusNotFound && strings.Contains(string(got.body), "not_found") {
 		return nil
 	}
@@ -109,10 +123,32 @@ func (a access) kill(ctx context.Context, pid int) *failure {
 
 // write writes to the standard input of a process.
 func (a access) write(ctx context.Context, pid int, data []byte) *failure {
-	_, f := a.do(ctx, "send to the sandbox", rpc+"SendInput", map[string]any{
-		"process": map[string]int{"pid": pid}, "input": map[string][]byte{"stdin": data},
-	})
+	message := map[string]any{"process": map[string]int{"pid": pid}, "input": map[string][]byte{"stdin": data}}
+	most := callTime + time.Duration(len(data)/slowest)*time.Second
+	_, f := a.do(ctx, "send to the sandbox", rpc+"SendInput", message, most)
 	return f
+}
+
+// tags returns the names of the processes that the daemon has started and that run.
+func (a access) tags(ctx context.Context) map[int]string {
+	got, f := a.do(ctx, "list processes", rpc+"List", struct{}{}, callTime)
+	if f != nil {
+		return nil
+	}
+	var list struct {
+		Processes []struct {
+			PID int    `json:"pid"`
+			Tag string `json:"tag"`
+		} `json:"processes"`
+	}
+	if json.Unmarshal(got.body, &list) != nil {
+		return nil
+	}
+	tags := map[int]string{}
+	for _, p := range list.Processes {
+		tags[p.PID] = p.Tag
+	}
+	return tags
 }
 
 // program is a process to be started.

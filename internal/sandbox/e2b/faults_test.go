@@ -6,8 +6,10 @@
 package e2b
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"strings"
 	"sync"
@@ -306,11 +308,31 @@ func TestGone(t *testing.T) {
 	require.Empty(t, succeed(t, next, "ls"))
 }
 
+// journal keeps what is logged.
+type journal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(p)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
+}
+
 func TestNoKey(t *testing.T) {
 	t.Parallel()
 	s := e2btest.New(t, e2btest.Options{})
 	key := ""
-	b := newBackend(t, s, func(o *Options) { o.APIKey = func() string { return key } })
+	var log journal
+	logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	b := newBackend(t, s, func(o *Options) { o.APIKey, o.Logger = func() string { return key }, logger })
 	err := b.Available(t.Context())
 	require.Equal(t, sandbox.ClassDenied, sandbox.ClassOf(err))
 	require.ErrorContains(t, err, "set E2B_API_KEY")
@@ -320,7 +342,10 @@ func TestNoKey(t *testing.T) {
 	require.NoError(t, b.Available(t.Context()))
 	box := open(t, b, "s")
 	require.NotContains(t, succeed(t, box, "env; cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n'"), e2btest.DefaultKey, "the key does not get into the sandbox")
+	s.Inject(e2btest.Fault{Op: "list", Status: 429, RetryAfter: 1})
 	require.NoError(t, b.Destroy(t.Context(), box.Ref()))
+	require.Contains(t, log.String(), "asked again")
+	require.NotContains(t, log.String(), e2btest.DefaultKey, "nor into the log")
 	key = ""
 	require.Equal(t, sandbox.ClassDenied, sandbox.ClassOf(b.Destroy(t.Context(), box.Ref())), "nobody can tell whether something was made")
 }

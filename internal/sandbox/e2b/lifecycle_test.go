@@ -189,12 +189,17 @@ func TestNextWorker(t *testing.T) {
 func TestBrokenConnections(t *testing.T) {
 	t.Parallel()
 	s := e2btest.New(t, e2btest.Options{})
-	b := newBackend(t, s)
+	b, _ := hasty(t, s)
 	box := open(t, b, "s")
-	for range 5 {
+	for i := range 5 {
 		require.NoError(t, s.Cut(s.Sandboxes()[0].ID))
+		if i%2 == 0 {
+			s.Inject(e2btest.Fault{Op: "Start", Lost: true})
+			s.Inject(e2btest.Fault{Op: "SendSignal", Status: 500})
+		}
 		require.Equal(t, "ok", succeed(t, box, "echo ok"))
 	}
+	require.Zero(t, s.Pending())
 	eventually(t, "that one connection is left", func() bool { return bridges(s.Sandboxes()[0].Home) == 1 })
 }
 

@@ -6,10 +6,10 @@ package e2b
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -48,9 +48,16 @@ func (x *box) bridge(ctx context.Context, a access, at place) (*stream, *failure
 		argv = append(argv, "--idle", x.b.opts.Idle.String())
 	}
 	env := map[string]string{"LANG": at.lang, "PATH": at.home + "/.local/bin:" + at.path}
-	p, f := a.start(ctx, "start helper", program{argv: argv, env: env, tag: ownName + "-" + rand.Text(), life: bridgeLife, fed: true})
+	x.mu.Lock()
+	x.calls++
+	n := x.calls
+	x.mu.Unlock()
+	p, f := a.start(ctx, "start helper", program{argv: argv, env: env, tag: x.tag + strconv.Itoa(n), life: bridgeLife, fed: true})
 	if f != nil {
 		return nil, f
+	}
+	if n > 1 {
+		go x.tidy(a, n)
 	}
 	s := &stream{x: x, a: a, p: p}
 	s.change = sync.NewCond(&s.mu)
@@ -192,11 +199,23 @@ func (s *stream) drop() {
 	s.p.close()
 }
 
-// part ends a process that carried a stream; where that fails, it is done at the next opportunity.
+// part ends a process that carried a stream. Where that fails, the next stream does it.
 func (x *box) part(a access, pid int) {
 	ctx, cancel := context.WithTimeout(context.Background(), partTime)
 	defer cancel()
 	if f := a.kill(ctx, pid); f != nil {
-		x.owes(pid)
+		x.b.opts.Logger.Debug("end a process in an E2B sandbox", "sandbox", x.id, "error", f.err)
+	}
+}
+
+// tidy ends the processes of all streams before the n-th that nobody could end, or that nobody knew of.
+func (x *box) tidy(a access, n int) {
+	ctx, cancel := context.WithTimeout(context.Background(), partTime)
+	defer cancel()
+	for pid, tag := range a.tags(ctx) {
+		number, mine := strings.CutPrefix(tag, x.tag)
+		if i, err := strconv.Atoi(number); mine && err == nil && i < n {
+			x.part(a, pid)
+		}
 	}
 }

@@ -18,7 +18,10 @@ import (
 	"time"
 )
 
-const keepEnd = 30 * time.Second // how long the end of a process is told
+const (
+	keepEnd   = 30 * time.Second // how long the end of a process is told
+	reapPause = time.Second
+)
 
 // daemon is the daemon of one sandbox.
 type daemon struct {
@@ -249,11 +252,12 @@ func (d *daemon) sendSignal(q signalRequest) (any, *problem) {
 	return struct{}{}, nil
 }
 
-// reap buries orphans: they are nobody's but the daemon's.
+// reap buries orphans now and then: they are nobody's but the daemon's.
 func (d *daemon) reap() {
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, syscall.SIGCHLD)
 	for range ended {
+		time.Sleep(reapPause) // looking at all processes of the machine takes its time
 		d.mu.Lock()
 		for _, p := range processes() {
 			if p.dead && p.parent == os.Getpid() && d.procs[p.pid] == nil {
