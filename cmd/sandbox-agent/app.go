@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -128,7 +129,16 @@ func (a *app) withProduct(f func(ctx context.Context, p product, c lsp.Conn, arg
 // clientName stands where the terminal answers an approval.
 const clientName = "terminal"
 
-// patient has commands that take long tell on stderr what they wait for.
+// patient has commands that take long tell on stderr what they wait for, each thing once.
 func (a *app) patient(ctx context.Context) context.Context {
-	return core.WithProgress(ctx, a.notice)
+	var mu sync.Mutex
+	told := ""
+	return core.WithProgress(ctx, func(message string) {
+		mu.Lock()
+		defer mu.Unlock()
+		if message != told {
+			told = message
+			a.notice(message)
+		}
+	})
 }
