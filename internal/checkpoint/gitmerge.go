@@ -318,10 +318,5 @@ func (s *Store) readFile(e *tree.Entry) ([]byte, error) {
 	if e.Size > maxGitFile {
 		return nil, sandbox.Errorf(sandbox.ClassLimit, opMerge, "git's file %s is larger than %d MiB", e.Name, maxGitFile>>20)
 	}
-	b := make([]byte, e.Size)
-	err := s.content(e, func(offset int64, data []byte) error {
-		copy(b[offset:], data)
-		return nil
-	})
-	return b, err
+	return s.ReadFile(e, maxGitFile)
 }

@@ -184,7 +184,7 @@ func sight(events []happened) files {
 	case last.turn != nil:
 		return last.turn
 	case last.to == "":
-		return nil
+		return last.after
 	}
 	for i, e := range slices.Backward(events[:len(events)-1]) {
 		if e.turn == nil && e.undo == last.to {
@@ -318,7 +318,11 @@ func (w *world) carryBack() {
 		require.Equal(w.t, w.here, onDisk(w.t, w.dir))
 		return
 	}
-	w.events = append(w.events, happened{undo: out.Undo})
+	event := happened{undo: out.Undo}
+	if w.remembered(effect) {
+		event.after = want
+	}
+	w.events = append(w.events, event)
 	w.took(f.baseFiles, want, out.Undo, on)
 	w.forks = slices.Delete(w.forks, i, i+1)
 }

@@ -125,3 +125,45 @@ func TestRandomTreesComeBack(t *testing.T) {
 	_, err := s.GC(ctx, GCOptions{All: true})
 	require.NoError(t, err)
 }
+
+// tend makes n random changes below a folder.
+func tend(t *testing.T, dir string, seed uint64, n int) {
+	t.Helper()
+	g := &gardener{t: t, r: rand.New(rand.NewPCG(seed, 3)), dir: dir}
+	for range n {
+		g.edit()
+	}
+}
+
+// TestRandomTreesMerge merges trees of every shape: what only one side changed comes whole, and what has come does not come
+// again.
+func TestRandomTreesMerge(t *testing.T) {
+	rounds := 25
+	if os.Getenv("SANDBOX_TEST_FULL") == "1" {
+		rounds = 1000
+	}
+	for seed := range uint64(rounds) {
+		f := newFork(t, func(dir string) { tend(t, dir, seed, 40) })
+		tend(t, f.there, seed+1_000_000, 20)
+		was := snapshot(t, f.dir, false)
+		theirs := f.theirs()
+		out := f.merge(MergeOptions{})
+		require.Empty(t, append(out.Kept, out.Conflicts...), "seed %d", seed)
+		require.Equal(t, snapshot(t, f.there, false), snapshot(t, f.dir, false), "seed %d", seed)
+		f.back(out.Undo, RestoreOptions{})
+		require.Equal(t, was, snapshot(t, f.dir, false), "seed %d, undone", seed)
+
+		tend(t, f.dir, seed+2_000_000, 20)
+		was = snapshot(t, f.dir, false)
+		require.Empty(t, f.merge(MergeOptions{Base: f.base.ID, Theirs: f.base.ID}).Files, "seed %d", seed)
+		for _, on := range []OnConflict{Mine, Theirs} {
+			o := MergeOptions{Base: f.base.ID, Theirs: theirs.ID, OnConflict: on}
+			out := f.merge(o)
+			again := f.merge(o)
+			require.Empty(t, again.Files, "seed %d, %s: %s", seed, on, brief(out))
+			require.Equal(t, out.Conflicts, again.Conflicts, "seed %d, %s", seed, on)
+			f.back(out.Undo, RestoreOptions{})
+			require.Equal(t, was, snapshot(t, f.dir, false), "seed %d, %s, undone", seed, on)
+		}
+	}
+}

@@ -32,7 +32,7 @@ type Ref struct {
 	Effect     string    `json:"effect,omitempty"` // id of the restore that it undoes
 	To         string    `json:"to,omitempty"`     // of Undo, once that is done: the checkpoint that was restored
 	Paths      []string  `json:"paths,omitempty"`  // of Undo: what of it; none: all
-	After      string    `json:"after,omitempty"`  // of Undo: checkpoint of what the restore left; kept as long as the ref is
+	After      string    `json:"after,omitempty"`  // of Undo: checkpoint of what the restore or merge left; kept as long as the ref is
 	Summary    string    `json:"summary,omitempty"`
 	At         time.Time `json:"at"`
 }

@@ -81,11 +81,11 @@ func (s *Store) RestoreOnto(ctx context.Context, id string, w Workspace, o Resto
 	return out, nil
 }
 
-// remember keeps what a later restore needs to tell what the user changed since this one. This one is made: if that fails,
-// the later one restores more, which can be taken back.
+// remember keeps what a later restore needs to tell what the user changed since. What was to be done is done: if this
+// fails, the later one restores more, which can be taken back.
 func (p *planner) remember(w Workspace) {
 	pin, take := p.opts.Pin, p.opts.Take
-	if !p.onto || pin == nil || pin.After != "" {
+	if pin == nil || pin.After != "" {
 		return
 	}
 	take.Pin, take.Parent = nil, p.ours.ID
@@ -93,7 +93,9 @@ func (p *planner) remember(w Workspace) {
 	if err != nil {
 		return
 	}
-	pin.To, pin.Paths, pin.After = p.theirs.ID, p.opts.Paths, after.ID
+	if pin.After = after.ID; p.onto {
+		pin.To, pin.Paths = p.theirs.ID, p.opts.Paths
+	}
 	_ = p.s.repin(*pin)
 }
 

@@ -39,7 +39,8 @@ func seen(refs []Ref) (id string, since []Ref) {
 			continue
 		case r.Reason == Turn:
 			id = r.Checkpoint
-		case r.To == "": // somebody else's changes came
+		case r.To == "": // a merge
+			id = r.After
 		case len(r.Paths) > 0:
 			since = append(since, r)
 			continue

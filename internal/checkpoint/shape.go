@@ -132,6 +132,9 @@ func (p *planner) holding() map[string]bool {
 	for at := range p.mine {
 		stays(at)
 	}
+	for at := range p.next {
+		stays(at)
+	}
 	for _, n := range p.ours.Notes {
 		if n.Reason.Left() {
 			mark(n.Path)
