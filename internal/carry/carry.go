@@ -33,6 +33,12 @@ type Set struct {
 	reasons map[string]string
 }
 
+// leave adds a path that does not travel.
+func (s *Set) leave(path, reason string) {
+	s.Left = append(s.Left, checkpoint.Left{Path: path, Reason: reason})
+	s.reasons[path] = reason
+}
+
 // Drop returns why an entry does not travel, "" when it does. Entries below one that does not are not asked for.
 func (s *Set) Drop(path string, _ *tree.Entry) string { return s.reasons[path] }
 

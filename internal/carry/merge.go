@@ -58,10 +58,11 @@ func (c *Carrier) Merge(ctx context.Context, m Merging) (Outcome, error) {
 		return Outcome{}, err
 	}
 	defer sb.Close()
-	w, err := checkpoint.Of(sb)
+	w, done, err := c.workspace(m.To, sb)
 	if err != nil {
 		return Outcome{}, err
 	}
+	defer done()
 	if err := c.fault(StepMerging); err != nil {
 		return Outcome{}, err
 	}

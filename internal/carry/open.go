@@ -153,10 +153,11 @@ func (c *Carrier) fill(ctx context.Context, o *Opening, t *travelling, d *direct
 		return err
 	}
 	defer sb.Close()
-	w, err := checkpoint.Of(sb)
+	w, done, err := c.workspace(o.To, sb)
 	if err != nil {
 		return err
 	}
+	defer done()
 	if err := c.fault(StepOpened); err != nil {
 		return err
 	}
@@ -172,13 +173,33 @@ func (c *Carrier) fill(ctx context.Context, o *Opening, t *travelling, d *direct
 	return c.fault(StepHealthy)
 }
 
+// workspace returns the files of an open sandbox. Those of a local one are reached past it: it holds in place, by mounts that
+// nothing can be renamed across, what git runs.
+func (c *Carrier) workspace(p Place, sb sandbox.Sandbox) (checkpoint.Workspace, func(), error) {
+	if !p.local() {
+		w, err := checkpoint.Of(sb)
+		return w, func() {}, err
+	}
+	folder, err := c.Store.Folder(p.Spec.Workspace)
+	if err != nil {
+		return nil, nil, err
+	}
+	return folder, folder.Close, nil
+}
+
 // bring puts the tree into the workspace and compares.
 func (c *Carrier) bring(ctx context.Context, o *Opening, t *travelling, w checkpoint.Workspace, d *directory) error {
-	err := c.Store.RestoreEmpty(ctx, t.sent.ID, w, o.Session.Effect+"/fill")
-	if sandbox.ClassOf(err) == sandbox.ClassConflict && o.To.local() {
-		return c.meet(ctx, o, t, w, err)
+	effect := o.Session.Effect + "/fill"
+	if o.To.local() {
+		effect = "" // the folder may have been filled under it, and cleared again
 	}
-	if err != nil {
+	err := c.Store.RestoreEmpty(ctx, t.sent.ID, w, effect)
+	occupied := sandbox.ClassOf(err) == sandbox.ClassConflict && o.To.local()
+	switch {
+	case occupied && c.untouched(ctx, o, t): // an earlier try has filled it
+	case occupied:
+		return c.meet(ctx, o, t, w, err)
+	case err != nil:
 		return err
 	}
 	d.filled = true

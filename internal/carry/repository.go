@@ -21,50 +21,77 @@ import (
 const (
 	gitName       = ".git"
 	gitUnfinished = ".git.sandbox-agent" // while it is being made
+	linkedTrees   = "worktrees"          // in a git directory
+
+	reasonWorktree = "it names the repository of the folder that this one comes from"
+	reasonLinked   = "linked work trees are those of the folder that this one comes from"
 )
 
-// leaveWorktree lets a .git file stay behind that leads out of the folder, and notes what it names. What a container says
-// of it does not count.
-func (c *Carrier) leaveWorktree(o *Opening, t *travelling, set *Set, source checkpoint.Info) error {
-	if !o.To.local() || filepath.Clean(o.To.Spec.Workspace) == filepath.Clean(o.From.Folder) {
+// leaveGit lets behind what of git's own makes sense in its folder only: a .git file that leads out of it, noting what it
+// names, and the list of a repository's linked work trees, whose branches could else not be checked out.
+func (c *Carrier) leaveGit(o *Opening, t *travelling, set *Set, source checkpoint.Info) error {
+	if o.To.local() && filepath.Clean(o.To.Spec.Workspace) == filepath.Clean(o.From.Folder) {
 		return nil
 	}
-	trusted := source
-	if !o.From.Local {
-		if o.Base == "" {
-			return nil
-		}
-		var err error
-		if trusted, err = c.Store.Stat(o.Base); err != nil {
-			return err
-		}
-	}
-	entries, err := c.Store.ReadDir(trusted.Root)
-	if err != nil {
+	git, err := c.entry(source.Root, gitName)
+	if err != nil || git == nil {
 		return err
 	}
-	git := find(entries, gitName)
+	if git.Kind == tree.Dir {
+		list, err := c.entry(git.Hash, linkedTrees)
+		if err == nil && list != nil {
+			set.leave(gitName+"/"+linkedTrees, reasonLinked)
+		}
+		return err
+	}
+	if !o.To.local() {
+		return nil // it comes back
+	}
+	if t.repository, err = c.namedOutside(o, git); t.repository != "" {
+		set.leave(gitName, reasonWorktree)
+	}
+	return err
+}
+
+// namedOutside returns the git directory outside of the folder that a .git file names, "" for none. What a container says of
+// it does not count.
+func (c *Carrier) namedOutside(o *Opening, git *tree.Entry) (string, error) {
+	if !o.From.Local {
+		if o.Base == "" {
+			return "", nil
+		}
+		base, err := c.Store.Stat(o.Base)
+		if err == nil {
+			git, err = c.entry(base.Root, gitName)
+		}
+		if err != nil {
+			return "", err
+		}
+	}
 	if git == nil || git.Kind != tree.File {
-		return nil
+		return "", nil
 	}
 	text, err := c.Store.ReadFile(git, maxGitFile)
 	if err != nil {
-		return err
+		return "", err
 	}
 	dir, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
 	if !ok {
-		return nil
+		return "", nil
 	}
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(o.From.Folder, dir)
 	}
 	if rel, err := filepath.Rel(o.From.Folder, dir); err == nil && filepath.IsLocal(rel) {
-		return nil // it comes along
+		return "", nil // it comes along
 	}
-	t.repository = filepath.Clean(dir)
-	set.Left = append(set.Left, checkpoint.Left{Path: gitName, Reason: reasonWorktree})
-	set.reasons[gitName] = reasonWorktree
-	return nil
+	return filepath.Clean(dir), nil
+}
+
+// entry returns an entry of a directory, nil when there is none.
+func (c *Carrier) entry(dir tree.Hash, name string) (*tree.Entry, error) {
+	entries, err := c.Store.ReadDir(dir)
+	return find(entries, name), err
 }
 
 // ownRepository makes the repository. Without one the files are there all the same.

@@ -77,6 +77,30 @@ func TestForkOfALinkedWorkTree(t *testing.T) {
 	require.NotContains(t, s.git(main, "log", "--all", "--oneline"), "in the fork")
 }
 
+// The branch of a linked work tree can be checked out in a copy of the repository, which knows nothing of that tree.
+func TestForkOfARepositoryWithLinkedWorkTrees(t *testing.T) {
+	s := newScene(t)
+	s.home = s.repository("main")
+	linked := filepath.Join(s.dir, "linked")
+	s.git(s.home, "worktree", "add", "-q", "-b", "topic", linked)
+	o := s.opening(s.forkPlace())
+	out, err := s.Open(t.Context(), o)
+	require.NoError(t, err)
+	require.Equal(t, ".git/worktrees", out.Carry.Skipped[0].Path)
+	fork := o.To.Spec.Workspace
+	s.git(fork, "checkout", "-q", "topic")
+	require.Empty(t, s.git(fork, "status", "--porcelain"))
+
+	back, err := s.Merge(t.Context(), Merging{
+		To: s.place(s.folders, "home", s.home), From: Origin{Local: true, Folder: fork}, Base: out.Base, Theirs: s.picture(o.To),
+		Session: checkpoint.Ref{Session: "s", Effect: "adopt"},
+	})
+	require.NoError(t, err)
+	require.True(t, back.Applied, "%v", back.Carry.Conflicts)
+	require.Empty(t, s.git(linked, "status", "--porcelain"), "the linked tree is as it was")
+	require.Contains(t, s.git(s.home, "worktree", "list"), linked)
+}
+
 func TestForkOfASubmodule(t *testing.T) {
 	s := newScene(t)
 	library, super := s.repository("library"), s.repository("super")

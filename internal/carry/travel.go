@@ -12,9 +12,8 @@ import (
 )
 
 const (
-	reasonWorktree = "it names the repository of the folder that this one comes from"
-	maxFiles       = 200 // that an outcome lists
-	maxSkipped     = 100 // and of each other list
+	maxFiles   = 200 // that an outcome lists
+	maxSkipped = 100 // and of each other list
 )
 
 // travel chooses what travels and keeps it for the session.
@@ -28,7 +27,7 @@ func (c *Carrier) travel(ctx context.Context, o *Opening) (*travelling, error) {
 	if err != nil {
 		return t, err
 	}
-	if err := c.leaveWorktree(o, t, set, source); err != nil {
+	if err := c.leaveGit(o, t, set, source); err != nil {
 		return t, err
 	}
 	d := checkpoint.DeriveOptions{Drop: set.Drop, Pin: t.pin(o, "")}
