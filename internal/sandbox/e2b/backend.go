@@ -85,6 +85,8 @@ type Backend struct {
 	boxes map[string]*box
 	turns map[string]*turn
 	holds map[string]*hold
+	// doubts are the sandboxes of which more may appear: the making of one had an unclear end.
+	doubts map[string]bool
 }
 
 var (
@@ -100,7 +102,8 @@ func New(o Options) (*Backend, error) {
 		return nil, err
 	}
 	return &Backend{
-		opts: o, http: o.client(), boxes: map[string]*box{}, turns: map[string]*turn{}, holds: map[string]*hold{},
+		opts: o, http: o.client(),
+		boxes: map[string]*box{}, turns: map[string]*turn{}, holds: map[string]*hold{}, doubts: map[string]bool{},
 	}, nil
 }
 

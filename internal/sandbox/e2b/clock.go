@@ -37,7 +37,7 @@ const (
 	maxPause   = 8 * time.Second
 	maxAsked   = time.Minute // longer waits are for the caller to decide on
 	tries      = 5           // 4 to 8 seconds of waiting
-	moveTries  = 10          // while a sandbox is being paused or resumed: 25 to 50 seconds
+	moveTries  = 10          // while a sandbox is being started, paused or resumed: 25 to 50 seconds
 )
 
 // again returns how long to wait before another try makes sense, if it does after so many.

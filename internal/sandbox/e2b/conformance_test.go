@@ -56,7 +56,7 @@ func newBackend(t testing.TB, s *e2btest.Server, change ...func(*Options)) *Back
 	program, err := helperBinary()
 	require.NoError(t, err)
 	o := Options{
-		APIKey: func() string { return e2btest.DefaultKey }, APIURL: s.URL, SandboxURL: s.URL, Root: "~/workspace", HelperBinary: program,
+		APIKey: func() string { return e2btest.DefaultKey }, APIURL: s.URL, SandboxURL: s.URL, Root: e2btest.Root, HelperBinary: program,
 	}
 	for _, f := range change {
 		f(&o)

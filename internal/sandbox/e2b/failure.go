@@ -25,7 +25,7 @@ type failure struct {
 	err     *sandbox.Error
 	passes  bool          // another try may succeed
 	after   time.Duration // but not before
-	moving  bool          // the sandbox is just being paused or resumed
+	moving  bool          // the sandbox is just being started, paused or resumed
 	unclear bool          // what was asked for may have happened
 	absent  bool          // the sandbox does not run: the control plane knows more
 }
@@ -165,7 +165,7 @@ func blocked(op string, a *answer) *failure {
 		return fail(sandbox.ClassLimit, op, s.in(fullDisk), nil)
 	case http.StatusBadGateway:
 		f := fail(sandbox.ClassUnavailable, op, s.in("the E2B sandbox does not answer: try again in a minute"), nil)
-		f.passes, f.absent = true, s.SandboxID != "" && s.Port == nil
+		f.passes, f.absent, f.moving = true, s.SandboxID != "" && s.Port == nil, s.Port != nil
 		return f
 	}
 	f := fail(sandbox.ClassUnavailable, op, s.in("the E2B sandbox fails with status "+strconv.Itoa(a.status)+": try again later"), nil)

@@ -100,22 +100,21 @@ func succeed(t *testing.T, s sandbox.Sandbox, script string) string {
 type trouble struct {
 	fault          e2btest.Fault
 	control, inner bool // what it may hit
-	slow           bool // only in the slow suites
 }
 
 var passing = map[string]trouble{
 	"rate limit":     {fault: e2btest.Fault{Status: 429, RetryAfter: 2}, control: true, inner: true},
 	"server error":   {fault: e2btest.Fault{Status: 500}, control: true, inner: true},
-	"empty answer":   {fault: e2btest.Fault{Status: 502, Body: "\n"}, control: true, inner: true, slow: true},
+	"empty answer":   {fault: e2btest.Fault{Status: 502, Body: "\n"}, control: true, inner: true},
 	"no capacity":    {fault: e2btest.Fault{Status: 503}, control: true},
-	"late":           {fault: e2btest.Fault{Status: 504}, control: true, slow: true},
+	"late":           {fault: e2btest.Fault{Status: 504}, control: true},
 	"changing state": {fault: e2btest.Fault{Status: 409}, control: true, inner: true},
-	"several errors": {fault: e2btest.Fault{Status: 500, Times: 2}, control: true, inner: true, slow: true},
+	"several errors": {fault: e2btest.Fault{Status: 500, Times: 2}, control: true, inner: true},
 	"lost answer":    {fault: e2btest.Fault{Lost: true}, control: true, inner: true},
 	"cut answer":     {fault: e2btest.Fault{Cut: 20}, control: true, inner: true},
 	"slow start":     {fault: e2btest.Fault{NotReady: true, Times: 3}, inner: true},
 	"paused":         {fault: e2btest.Fault{Pause: true}, inner: true},
-	"slow":           {fault: e2btest.Fault{Delay: 50 * time.Millisecond}, control: true, inner: true, slow: true},
+	"slow":           {fault: e2btest.Fault{Delay: 50 * time.Millisecond}, control: true, inner: true},
 }
 
 // step is a request of opening a sandbox.
@@ -123,17 +122,16 @@ type step struct {
 	op    string
 	after int
 	inner bool
-	slow  bool
 }
 
 var steps = []step{
 	{op: "list"},
-	{op: "list", after: 1, slow: true},
+	{op: "list", after: 1},
 	{op: "create"},
 	{op: "connect"},
 	{op: "Start", inner: true},
 	{op: "upload", inner: true},
-	{op: "Start", after: 1, inner: true, slow: true},
+	{op: "Start", after: 1, inner: true},
 	{op: "Start", after: 2, inner: true},
 	{op: "SendInput", inner: true},
 }
@@ -141,30 +139,42 @@ var steps = []step{
 // full reports whether the slow suites were asked for.
 func full() bool { return os.Getenv("SANDBOX_TEST_FULL") == "1" }
 
+// In the slow suites trouble comes also at one step alone.
 func TestOpeningInTrouble(t *testing.T) {
 	for name, trouble := range passing {
+		var all []e2btest.Fault
 		for _, step := range steps {
-			if step.inner && !trouble.inner || !step.inner && !trouble.control || (step.slow || trouble.slow) && !full() {
+			if step.inner && !trouble.inner || !step.inner && !trouble.control {
 				continue
 			}
-			t.Run(fmt.Sprintf("%s at %s %d", name, step.op, step.after), func(t *testing.T) {
-				t.Parallel()
-				s := e2btest.New(t, e2btest.Options{})
-				b, _ := hasty(t, s)
-				fault := trouble.fault
-				fault.Op, fault.After = step.op, step.after
-				s.Inject(fault)
-				box := open(t, b, "s")
-				require.NoError(t, box.Start(t.Context(), "once", sandbox.Command{Script: "echo run >> count"}))
-				require.Zero(t, await(t, box, "once").ExitCode)
-				require.Zero(t, s.Pending(), "it did happen")
-				requireOne(t, s)
-				require.Equal(t, "run", succeed(t, box, "cat count"))
-				require.NoError(t, b.Destroy(t.Context(), box.Ref()))
-				require.Empty(t, s.Sandboxes(), "nothing is left to be paid for")
-			})
+			fault := trouble.fault
+			fault.Op, fault.After = step.op, step.after
+			if step.after == 0 {
+				all = append(all, fault)
+			}
+			if full() {
+				t.Run(fmt.Sprintf("%s at %s %d", name, step.op, step.after), func(t *testing.T) { opensInTrouble(t, fault) })
+			}
 		}
+		t.Run(name+" at every step", func(t *testing.T) { opensInTrouble(t, all...) })
 	}
+}
+
+func opensInTrouble(t *testing.T, faults ...e2btest.Fault) {
+	t.Parallel()
+	s := e2btest.New(t, e2btest.Options{})
+	b, _ := hasty(t, s)
+	for _, fault := range faults {
+		s.Inject(fault)
+	}
+	box := open(t, b, "s")
+	require.NoError(t, box.Start(t.Context(), "once", sandbox.Command{Script: "echo run >> count"}))
+	require.Zero(t, await(t, box, "once").ExitCode)
+	require.Zero(t, s.Pending(), "it did happen")
+	requireOne(t, s)
+	require.Equal(t, "run", succeed(t, box, "cat count"))
+	require.NoError(t, b.Destroy(t.Context(), box.Ref()))
+	require.Empty(t, s.Sandboxes(), "nothing is left to be paid for")
 }
 
 // requireOne requires that there is one sandbox, and never was another.
@@ -176,7 +186,7 @@ func requireOne(t *testing.T, s *e2btest.Server) {
 
 func TestWorkingInTrouble(t *testing.T) {
 	for name, trouble := range passing {
-		if !trouble.inner || trouble.slow && !full() {
+		if !trouble.inner {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

@@ -117,6 +117,7 @@ func (b *Backend) make(ctx context.Context, spec sandbox.Spec) ([]listed, *failu
 	labels := b.labels(spec)
 	a, f := b.create(ctx, cmp.Or(spec.Image, b.opts.Template), labels)
 	if f != nil {
+		b.doubt(spec.ID, f.unclear)
 		return nil, f
 	}
 	all, f := b.locate(ctx, opOpen, spec.ID)
@@ -125,6 +126,24 @@ func (b *Backend) make(ctx context.Context, spec sandbox.Spec) ([]listed, *failu
 	}
 	// the list lags behind, or cannot be had: whoever opens the sandbox next sees whether there are more
 	return []listed{{SandboxID: a.id, State: stateRunning, Metadata: labels}}, nil
+}
+
+// doubt notes that one more sandbox may appear.
+func (b *Backend) doubt(id string, is bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if is {
+		b.doubts[id] = true
+	}
+}
+
+// doubted reports whether one more sandbox may appear, and forgets it.
+func (b *Backend) doubted(id string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	is := b.doubts[id]
+	delete(b.doubts, id)
+	return is
 }
 
 // look looks for a sandbox whose making had an unclear end, for a while, as it may appear late.

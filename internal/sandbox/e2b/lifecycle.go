@@ -84,9 +84,14 @@ func (b *Backend) Destroy(ctx context.Context, ref sandbox.Ref) error {
 	b.mu.Lock()
 	x := b.boxes[ref.ID]
 	b.mu.Unlock()
-	for range removeTries { // one whose making had an unclear end may appear late
+	doubted := b.doubted(ref.ID)
+	for range removeTries {
 		all, f := b.locate(ctx, opDestroy, ref.ID)
+		if f == nil && len(all) == 0 && doubted {
+			all, f = b.look(ctx, ref.ID)
+		}
 		if f != nil {
+			b.doubt(ref.ID, doubted)
 			return f.err
 		}
 		if x != nil && !slices.ContainsFunc(all, func(l listed) bool { return l.SandboxID == x.e2b }) && !x.gone.Load() {

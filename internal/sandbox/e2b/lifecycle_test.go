@@ -5,6 +5,7 @@
 package e2b
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -155,6 +156,27 @@ func TestDestroyInTrouble(t *testing.T) {
 			require.Equal(t, sandbox.ClassNotFound, sandbox.ClassOf(box.Health(t.Context())))
 		})
 	}
+}
+
+// Giving up while a sandbox is made leaves none behind, though it may appear only when its session is destroyed.
+func TestCanceledWhileItIsMade(t *testing.T) {
+	t.Parallel()
+	s := e2btest.New(t, e2btest.Options{})
+	b := newBackend(t, s)
+	b.opts.sleep = func(ctx context.Context, _ time.Duration) error {
+		return sleepBy(wallClock{})(ctx, 500*time.Millisecond)
+	}
+	s.Inject(e2btest.Fault{Op: "create", Delay: 500 * time.Millisecond})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		eventually(t, "that it is asked for", func() bool { return s.Requests("create") == 1 })
+		cancel()
+	}()
+	_, err := b.Open(ctx, sandbox.Spec{ID: "s"})
+	require.Equal(t, sandbox.ClassCanceled, sandbox.ClassOf(err))
+	require.NoError(t, b.Destroy(t.Context(), sandbox.Ref{ID: "s"}))
+	require.Equal(t, 1, s.Created())
+	require.Empty(t, s.Sandboxes())
 }
 
 // The next worker finds a running command at its output, and a destroyed sandbox nowhere.

@@ -29,6 +29,9 @@ import (
 // DefaultKey is the API key that the server takes unless told otherwise.
 const DefaultKey = "e2b_0123456789abcdef0123456789abcdef01234567"
 
+// Root is where workspaces should be: the root directory of these sandboxes is this machine's.
+const Root = "~/workspace"
+
 // Clock tells the time by which sandboxes expire.
 type Clock interface {
 	Now() time.Time
