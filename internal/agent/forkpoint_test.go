@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -306,4 +307,18 @@ func TestAForkGoesOnFromItsPoint(t *testing.T) {
 	last := fork.carried.destroyed[len(fork.carried.destroyed)-1]
 	require.Equal(t, "/forks/f", last.Home)
 	require.False(t, last.Former)
+}
+
+func TestATurnThatLeftTooMuchUnseenIsForkedFromNowOnly(t *testing.T) {
+	h := newHarness(t)
+	h.model = func(ModelStepInput) (ModelStepResult, error) {
+		return ModelStepResult{Failure: &ModelFailure{Kind: "noKey", Message: "There is no key."}}, nil
+	}
+	var first, now *reply
+	h.at(0, func() { h.ask("r1", strings.Repeat("x", maxEndPending+1)) })
+	h.at(time.Minute, func() { first, now = h.forkPoint("a", 1), h.forkPoint("b", 0) })
+	h.finish(time.Hour, testSession(editors.ApprovalNever))
+	require.Equal(t, editors.CodeLimit, failureOf(t, first.err).Code)
+	require.NoError(t, now.err)
+	require.Len(t, now.value.(ForkPoint).Turn.Pending, 1)
 }
