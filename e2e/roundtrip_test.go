@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -50,4 +51,37 @@ func TestARoundTripKeepsEverything(t *testing.T) {
 	i.ok(&home, "switch", "--session", id, "local")
 	require.Zero(t, home.Carry.Changes(), "%+v", home.Carry)
 	require.Equal(t, before, picture(t, i.work), "nothing was touched, and what never left is still there")
+}
+
+func TestTheAgentsCommitsComeHome(t *testing.T) {
+	i := inContainers(t, rules(
+		run("commit", `git -c user.name=a -c user.email=a@example.org commit -qam "by the agent" && git log --oneline | wc -l`, "Committed."),
+		run("hook", `echo true > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit; git config core.editor true; echo done`, "Hooked."),
+	))
+	git := func(args ...string) string {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-c", "user.name=u", "-c", "user.email=u@example.org"}, args...)...)
+		cmd.Dir, cmd.Env = i.work, append(os.Environ(), "HOME="+i.home, "GIT_CONFIG_NOSYSTEM=1")
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, string(out))
+		return strings.TrimSpace(string(out))
+	}
+	git("init", "-q", "-b", "main")
+	i.write("text", numbered(5))
+	git("add", ".")
+	git("commit", "-qm", "by the user")
+	i.write("text", numbered(6))
+	settings := i.read(".git/config")
+	id := i.session()
+	i.ok(nil, "switch", "--session", id, "docker")
+	require.Equal(t, "2\n", i.done(id, "commit"))
+	i.done(id, "hook")
+
+	var back editors.SwitchResult
+	i.ok(&back, "switch", "--session", id, "local")
+	require.Equal(t, "by the agent\nby the user", git("log", "--format=%s"))
+	require.Empty(t, git("status", "--porcelain"))
+	require.Equal(t, settings, i.read(".git/config"), "what git runs or follows stays")
+	require.NoFileExists(t, filepath.Join(i.work, ".git/hooks/pre-commit"))
+	git("fsck", "--strict")
 }
