@@ -4,7 +4,10 @@ package fake
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
+	"time"
 
 	"sandboxagent/internal/sandbox"
 )
@@ -17,6 +20,7 @@ type Backend struct {
 
 var (
 	_ sandbox.Backend = (*Backend)(nil)
+	_ sandbox.Lister  = (*Backend)(nil)
 	_ sandbox.Sandbox = (*Sandbox)(nil)
 )
 
@@ -35,7 +39,7 @@ func (b *Backend) Capabilities() sandbox.Capabilities {
 // Available implements sandbox.Backend.
 func (b *Backend) Available(context.Context) error { return nil }
 
-// Open implements sandbox.Backend.
+// Open implements sandbox.Backend. Every sandbox begins empty.
 func (b *Backend) Open(_ context.Context, spec sandbox.Spec) (sandbox.Sandbox, error) {
 	if err := sandbox.CheckID("open sandbox", spec.ID); err != nil {
 		return nil, err
@@ -46,9 +50,23 @@ func (b *Backend) Open(_ context.Context, spec sandbox.Spec) (sandbox.Sandbox, e
 	if p == nil {
 		p = newPlace(spec.ID)
 		p.shell = true
+		p.found = sandbox.Found{Ref: p.ref, Owner: spec.Owner, Realm: spec.Realm, Made: time.Now()}
 		b.places[spec.ID] = p
 	}
 	return &Sandbox{place: p, env: spec.Env}, nil
+}
+
+// List implements sandbox.Lister.
+func (b *Backend) List(_ context.Context, owner string) ([]sandbox.Found, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var all []sandbox.Found
+	for _, id := range slices.Sorted(maps.Keys(b.places)) {
+		if f := b.places[id].found; owner == "" || f.Owner == owner {
+			all = append(all, f)
+		}
+	}
+	return all, nil
 }
 
 // Destroy implements sandbox.Backend.

@@ -30,6 +30,7 @@ type Sandbox struct {
 // place is what sandboxes are open on.
 type place struct {
 	ref   sandbox.Ref
+	found sandbox.Found
 	shell bool // commands without a Program are scripts
 
 	mu       sync.Mutex

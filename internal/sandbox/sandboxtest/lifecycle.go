@@ -4,6 +4,9 @@ package sandboxtest
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 
@@ -22,6 +25,7 @@ var lifecycleCases = []testCase{
 	{name: "destroy races with open", run: destroysWhileOpening},
 	{name: "two sandboxes know nothing of each other", run: keepsSandboxesApart},
 	{name: "what was made is listed", run: listsWhatItMade},
+	{name: "begin empty", run: beginsEmpty},
 	{name: "environment of the sandbox", run: passesTheEnvironment},
 	{name: "health", run: isHealthy},
 	{name: "after the end of a context", run: outlivesContexts},
@@ -212,6 +216,33 @@ func outlivesContexts(e *env) {
 	require.Zero(e, e.await(id).ExitCode, "a command does not end with the context it was started with")
 	e.class(sandbox.ClassCanceled, e.box.Start(ctx, e.id(), sh("true")))
 	e.class(sandbox.ClassCanceled, e.box.Apply(ctx, e.id(), []sandbox.Edit{{Path: "f", Content: []byte("x")}}))
+}
+
+// beginsEmpty opens a sandbox that is not to begin as a copy, also of a folder that is not there.
+func beginsEmpty(e *env) {
+	if e.Backend.Kind() == sandbox.KindLocal {
+		e.Skip("this backend works in the folder itself")
+	}
+	dir := e.TempDir()
+	require.NoError(e, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
+	for n, workspace := range []string{dir, filepath.Join(dir, "none")} {
+		spec := e.Spec
+		spec.ID, spec.Workspace, spec.Empty = fmt.Sprintf("%s.empty%d", e.Spec.ID, n), workspace, true
+		box, err := e.Backend.Open(e.Context(), spec)
+		require.NoError(e, err)
+		e.Cleanup(func() { _ = e.Backend.Destroy(context.Background(), box.Ref()) })
+		l, err := box.List(e.Context(), "", 1, 0)
+		require.NoError(e, err)
+		require.Empty(e, l.Entries)
+		spec.Empty = false // heeded by a new sandbox only
+		again, err := e.Backend.Open(e.Context(), spec)
+		require.NoError(e, err)
+		l, err = again.List(e.Context(), "", 1, 0)
+		require.NoError(e, err)
+		require.Empty(e, l.Entries)
+		require.NoError(e, again.Close())
+		require.NoError(e, box.Close())
+	}
 }
 
 func listsWhatItMade(e *env) {
