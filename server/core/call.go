@@ -79,6 +79,7 @@ func tell(ctx context.Context, e engine) {
 // are *editors.Error.
 func (c *Core) request(ctx context.Context, what string, send func(context.Context, engine) error) error {
 	began := time.Now()
+	var again time.Time // since when it was only answered to come again
 	patience, _ := ctx.Value(patienceKey{}).(time.Duration)
 	for wait := retryFirst; ; wait = min(2*wait, retryMax) {
 		e, err := c.link.engine(ctx)
@@ -87,12 +88,17 @@ func (c *Core) request(ctx context.Context, what string, send func(context.Conte
 		}
 		life := c.workerLife()
 		err = bounded(ctx, answerTime, func(ctx context.Context) error { return send(ctx, e) })
+		if !comesAgain(err) {
+			again = time.Time{}
+		} else if again.IsZero() {
+			again = time.Now()
+		}
 		switch {
 		case err == nil:
 			return nil
 		case ctx.Err() != nil:
 			return asError(what, ctx.Err())
-		case comesAgain(err) && time.Since(began)+wait < retryTime:
+		case comesAgain(err) && time.Since(again)+wait < retryTime:
 			if !pause(ctx, wait) {
 				return asError(what, ctx.Err())
 			}

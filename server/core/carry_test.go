@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -275,6 +277,23 @@ func TestAdopt(t *testing.T) {
 	_, err = run[editors.AdoptResult](t, conn, "adopt", editors.AdoptParams{SessionID: "fork"})
 	require.Equal(t, editors.CodeNotFound, editors.CodeOf(err))
 	require.Contains(t, err.Error(), "forked from is gone")
+}
+
+func TestALongRequestComesAgainWhenItsRunIsReplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeEngine()
+		core := testCore(t, f)
+		f.add("s1", core.HostID())
+		v, err := core.view(t.Context(), "s1", nil)
+		require.NoError(t, err)
+		began := time.Now()
+		f.quiet, f.fail = 10, []error{refused(agent.ErrTypeDraining, "again")}
+		var result editors.SwitchResult
+		err = core.update(patientWith(t.Context(), v), "switching", agent.WorkflowID("s1"), agent.UpdateSwitch, "r", agent.SwitchInput{}, &result)
+		require.NoError(t, err)
+		require.Greater(t, time.Since(began), retryTime)
+		require.Len(t, f.updates, 1)
+	})
 }
 
 func TestASwitchThatWaitsForAWorkerSaysSo(t *testing.T) {

@@ -36,6 +36,7 @@ type fakeEngine struct {
 	queues   map[string]int // pollers of other queues
 	tails    []agent.HeartbeatTail
 	silent   bool // no worker answers
+	quiet    int  // so many more requests find none
 	down     bool // Temporal does not answer
 	unseen   bool // visibility knows nothing
 	fail     []error
@@ -158,7 +159,8 @@ func (f *fakeEngine) trouble(ctx context.Context, needsWorker bool) error {
 	case f.down:
 		f.mu.Unlock()
 		return serviceerror.NewUnavailable("connection refused")
-	case needsWorker && f.silent:
+	case needsWorker && (f.silent || f.quiet > 0):
+		f.quiet--
 		f.mu.Unlock()
 		<-ctx.Done()
 		return serviceerror.NewDeadlineExceeded("deadline exceeded")
