@@ -6,13 +6,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"sandboxagent/editors"
 	"sandboxagent/internal/checkpoint"
+	"sandboxagent/internal/checkpoint/repo"
 	"sandboxagent/internal/checkpoint/tree"
 	"sandboxagent/internal/sandbox"
 	"sandboxagent/internal/workspace"
@@ -262,18 +265,38 @@ func (c *Carrier) compare(ctx context.Context, t *travelling, now checkpoint.Inf
 	if now.Root == t.sent.Root {
 		return nil
 	}
-	d, err := c.Store.Diff(ctx, t.sent.ID, now.ID, checkpoint.DiffOptions{MaxFiles: 1})
+	const most = 256 // repositories that were completed
+	d, err := c.Store.Diff(ctx, t.sent.ID, now.ID, checkpoint.DiffOptions{MaxFiles: most, Patches: true})
 	if err != nil {
 		return err
 	}
-	if len(d.Files) == 0 {
+	at := slices.IndexFunc(d.Files, func(f checkpoint.FileDiff) bool { return !completed(f) })
+	switch {
+	case at < 0 && !d.Truncated && len(d.Files) == 0:
 		t.out.Notes = append(t.out.Notes, "The new sandbox does not keep all times and hard links of files.")
+		return nil
+	case at < 0 && !d.Truncated:
 		return nil
 	}
 	return &sandbox.Error{
-		Class: sandbox.ClassConflict, Op: opOpen, Path: d.Files[0].Path,
+		Class: sandbox.ClassConflict, Op: opOpen, Path: d.Files[max(at, 0)].Path,
 		Message: "the new sandbox does not hold what was sent: something changed it meanwhile, or its file system cannot hold it",
 	}
+}
+
+// completed tells whether a difference is what a local sandbox makes when it is opened: what git obeys, empty, so that it can
+// be held in place.
+func completed(f checkpoint.FileDiff) bool {
+	if _, ok := repo.Of(f.Path); !ok || f.Kind != checkpoint.Added {
+		return false
+	}
+	switch path.Base(f.Path) {
+	case "hooks":
+		return strings.HasSuffix(f.Path, "/")
+	case "config", "config.worktree":
+		return f.Added == 0 && !f.Binary
+	}
+	return false
 }
 
 const tryTime = 30 * time.Second

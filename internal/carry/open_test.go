@@ -143,6 +143,36 @@ func TestDeathAtEveryStep(t *testing.T) {
 	}
 }
 
+// A local sandbox that is opened again holds in place what git obeys, and makes it where it is missing.
+func TestRepositoryCompletedBetweenTries(t *testing.T) {
+	s := newScene(t)
+	s.write(s.home, map[string]string{"a": "1", ".git/HEAD": "ref: refs/heads/main\n"})
+	o := s.opening(s.forkPlace())
+	ctx, die := context.WithCancelCause(t.Context())
+	s.fault = func(at string) error {
+		if at != StepFilled {
+			return nil
+		}
+		die(ErrStopped)
+		return ErrStopped
+	}
+	_, err := s.Open(ctx, o)
+	require.ErrorIs(t, err, ErrStopped)
+	s.fault = nil
+	fork := o.To.Spec.Workspace
+	s.write(fork, map[string]string{".git/config": ""})
+	require.NoError(t, os.Mkdir(filepath.Join(fork, ".git", "hooks"), 0o755))
+	out, err := s.Open(t.Context(), o)
+	require.NoError(t, err)
+	require.NotEqual(t, o.Checkpoint, out.Checkpoint)
+	require.Empty(t, out.Notes)
+
+	s.write(fork, map[string]string{".git/config": "[core]\n"})
+	_, err = s.Open(t.Context(), o)
+	require.Equal(t, sandbox.ClassConflict, sandbox.ClassOf(err), "somebody's")
+	require.FileExists(t, filepath.Join(fork, "a"))
+}
+
 // What somebody writes into the new place while it is filled is never taken away.
 func TestSomebodyWritesMeanwhile(t *testing.T) {
 	for name, to := range map[string]func(*scene) Place{
