@@ -44,7 +44,7 @@ func (a *Activities) ModelStep(ctx context.Context, in agent.ModelStepInput) (ag
 	defer cancel()
 	m, err := a.Models.Get(in.Model)
 	if err != nil {
-		return failure(err), nil
+		return failure(head, err), nil
 	}
 	res, err := m.Respond(mctx, model.Request{
 		Model: in.Model, Effort: in.Effort, Instructions: systemPrompt, Input: entries, Tools: tools.Definitions(), CacheKey: in.SessionID,
@@ -61,7 +61,7 @@ func (a *Activities) ModelStep(ctx context.Context, in agent.ModelStepInput) (ag
 	case ctx.Err() != nil:
 		return a.answer(keep, head, partial(res), true)
 	}
-	out := failure(err)
+	out := failure(head, err)
 	out.Message, err = a.inline(keep, textOf(res, model.KindAssistant))
 	return out, err
 }
@@ -195,15 +195,18 @@ func textOf(res model.Response, kind model.Kind) string {
 	return strings.ToValidUTF8(strings.Join(parts, "\n\n"), "�")
 }
 
-// failure explains why there is no answer.
-func failure(err error) agent.ModelStepResult {
+// failure explains why there is no answer. The head holds what the model was to see, so that the workflow need not keep it.
+func failure(head blob.Ref, err error) agent.ModelStepResult {
+	out := agent.ModelStepResult{Head: string(head)}
 	var e *model.Error
 	if !errors.As(err, &e) {
-		return agent.ModelStepResult{Failure: &agent.ModelFailure{Kind: "internal", Message: "The model call failed: " + err.Error()}}
+		out.Failure = &agent.ModelFailure{Kind: "internal", Message: "The model call failed: " + err.Error()}
+		return out
 	}
-	return agent.ModelStepResult{Failure: &agent.ModelFailure{
+	out.Failure = &agent.ModelFailure{
 		Kind: string(e.Kind), Message: e.Message, Remedy: e.Remedy, Retryable: e.Retryable, RetryAfter: e.RetryAfter,
-	}}
+	}
+	return out
 }
 
 // liveText passes an answer on while it streams, and remembers its end for editors without a feed.
