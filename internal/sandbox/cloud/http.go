@@ -1,0 +1,62 @@
+// This file is the part of HTTP that requests to clouds have in common.
+
+package cloud
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"time"
+)
+
+const (
+	maxAnswer = 8 << 20 // bytes
+	userAgent = "sandbox-agent"
+	pingTime  = 15 * time.Second
+)
+
+// Answer is what came back, whatever the status.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// OK reports whether the request was carried out.
+func (a *Answer) OK() bool { return a.Status >= 200 && a.Status < 300 }
+
+// Client is a copy of base, or a client of our own where that is nil. It follows no redirection, by which somebody else would
+// get the key.
+func Client(base *http.Client) *http.Client {
+	c := &http.Client{}
+	if base != nil {
+		*c = *base
+	} else if t, ok := http.DefaultTransport.(*http.Transport); ok {
+		t = t.Clone()
+		t.MaxIdleConnsPerHost = 16
+		t.HTTP2 = &http.HTTP2Config{SendPingTimeout: 2 * pingTime, PingTimeout: pingTime} // a dead connection is not used on and on
+		c.Transport = t
+	}
+	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return c
+}
+
+// Fetch carries out a request and reads the whole answer, at most 8 MiB of it. The key does not stay in what is refused.
+func Fetch(c *http.Client, r *http.Request, key string) (*Answer, error) {
+	r.Header.Set("User-Agent", userAgent)
+	r.Header.Set("Accept-Encoding", "identity")
+	res, err := c.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	if err != nil {
+		return nil, err
+	}
+	a := &Answer{res.StatusCode, res.Header, body}
+	if !a.OK() && key != "" {
+		a.Body = bytes.ReplaceAll(a.Body, []byte(key), []byte("(the key)"))
+	}
+	return a, nil
+}

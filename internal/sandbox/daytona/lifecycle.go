@@ -1,0 +1,103 @@
+// This file stops, finds and destroys sandboxes.
+
+package daytona
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"sandboxagent/internal/sandbox"
+)
+
+const (
+	opStop    = "stop sandbox"
+	opDestroy = "destroy sandbox"
+	opList    = "list sandboxes"
+)
+
+// Stop implements sandbox.Stopper: the files of the sandbox stay, its processes end, and it starts when it is opened or used
+// again.
+func (b *Backend) Stop(ctx context.Context, ref sandbox.Ref) error {
+	if err := sandbox.CheckID(opStop, ref.ID); err != nil {
+		return err
+	}
+	done, err := b.turns.Enter(ctx, opStop, ref.ID)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if x := b.known(ref.ID); x != nil {
+		x.Rest()
+	}
+	i, f := b.locate(ctx, opStop, ref.ID)
+	if f == nil {
+		f = b.halt(ctx, opStop, i.ID)
+	}
+	return unlessGone(f).Fault()
+}
+
+// List implements sandbox.Lister, asking Daytona: what any host has made with this account counts.
+func (b *Backend) List(ctx context.Context, owner string) ([]sandbox.Found, error) {
+	all, f := b.list(ctx, opList)
+	if f != nil {
+		return nil, f.Err
+	}
+	seen := map[string]bool{}
+	var out []sandbox.Found
+	for _, i := range all {
+		id := i.Labels[LabelSession]
+		if i.phase() == gone || id == "" || seen[id] || owner != "" && i.Labels[LabelOwner] != owner {
+			continue
+		}
+		seen[id] = true
+		out = append(out, sandbox.Found{
+			Ref:   sandbox.Ref{Kind: sandbox.KindDaytona, ID: id, Epoch: i.epoch(), Workspace: b.opts.Root},
+			Owner: i.Labels[LabelOwner], Realm: i.Labels[LabelRealm], Made: i.made(),
+		})
+	}
+	slices.SortFunc(out, func(a, b sandbox.Found) int { return strings.Compare(a.ID, b.ID) })
+	return out, nil
+}
+
+// Lost implements sandbox.Loser.
+func (b *Backend) Lost(ctx context.Context, ref sandbox.Ref) (bool, error) {
+	_, f := b.locate(ctx, "look for the sandbox", ref.ID)
+	return f.Is(sandbox.ClassNotFound), unlessGone(f).Fault()
+}
+
+// Destroy implements sandbox.Backend. It deletes everything that Daytona has of the sandbox.
+func (b *Backend) Destroy(ctx context.Context, ref sandbox.Ref) error {
+	if err := sandbox.CheckID(opDestroy, ref.ID); err != nil {
+		return err
+	}
+	done, err := b.turns.Enter(ctx, opDestroy, ref.ID)
+	if err != nil {
+		return err
+	}
+	defer done()
+	b.mu.Lock()
+	x := b.boxes[ref.ID]
+	b.mu.Unlock()
+	i, f := b.locate(ctx, opDestroy, ref.ID)
+	if f != nil && !f.Is(sandbox.ClassNotFound) {
+		return f.Err
+	}
+	if x != nil {
+		x.gone.Store(true)
+	}
+	if f == nil {
+		if f = b.remove(ctx, opDestroy, i.ID); f != nil {
+			return f.Err
+		}
+	}
+	b.mu.Lock()
+	if b.boxes[ref.ID] == x {
+		delete(b.boxes, ref.ID)
+	}
+	b.mu.Unlock()
+	if x != nil {
+		x.forsake()
+	}
+	return nil
+}
