@@ -4,6 +4,7 @@ package policy
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,6 +38,8 @@ type Policy struct {
 	Allow []string `json:"allow,omitempty"`
 	Ask   []string `json:"ask,omitempty"`
 	Deny  []string `json:"deny,omitempty"`
+	// Broken says why a part of the policy cannot be read; a file cannot set it. See Judge.
+	Broken string `json:"-"`
 }
 
 // ParsePolicy reads a policy's file. Unknown and repeated keys, and patterns that are none or would allow too much, are
@@ -57,6 +60,8 @@ func Merge(user, workspace Policy) (Policy, []string) {
 		Allow: slices.Clone(user.Allow),
 		Ask:   slices.Concat(user.Ask, workspace.Ask),
 		Deny:  slices.Concat(user.Deny, workspace.Deny),
+
+		Broken: cmp.Or(user.Broken, workspace.Broken),
 	}
 	if len(workspace.Allow) == 0 {
 		return merged, nil

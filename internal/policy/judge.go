@@ -2,7 +2,11 @@
 
 package policy
 
-import "sandboxagent/editors"
+import (
+	"strings"
+
+	"sandboxagent/editors"
+)
 
 // command is a call of exec_command as it is judged.
 type command struct {
@@ -16,6 +20,9 @@ func readCommand(call Call, confined bool) command {
 	c := command{call: call, confined: confined}
 	args, ok := parse(call.Arguments)
 	switch {
+	case call.Cut:
+		c.network = call.Network
+		c.judgement = &judgement{other: []string{"it is too long to be looked into"}, opaque: true}
 	case !ok: // arguments that cannot be read ask for everything
 		c.network = true
 		c.judgement = &judgement{other: []string{"its arguments cannot be read"}, opaque: true}
@@ -71,19 +78,33 @@ func (p Policy) judgeCommand(mode editors.ApprovalMode, c command, rules []Rule)
 	case match(append(p.allows(), rules...), c):
 		return Verdict{Decision: Allow}
 	case mode == editors.ApprovalAuto:
-		return c.auto()
+		return c.auto(subject, why)
 	}
-	return Verdict{Decision: Ask, Reason: subject + " needs your approval: " + why, Pattern: offer(c.call, c.judgement, c.network)}
+	reason := subject + " needs your approval: " + why
+	if !c.confined {
+		reason += free(why)
+	}
+	return Verdict{Decision: Ask, Reason: reason, Pattern: offer(c.call, c.judgement, c.network)}
 }
 
 // auto runs what stays within the sandbox.
-func (c command) auto() Verdict {
-	pattern := offer(c.call, c.judgement, c.network)
+func (c command) auto(subject, why string) Verdict {
+	v := Verdict{Decision: Ask, Pattern: offer(c.call, c.judgement, c.network)}
 	switch {
 	case c.confined && c.network:
-		return Verdict{Decision: Ask, Reason: "it asks for the network, which commands do not have by themselves here", Pattern: pattern}
+		v.Reason = "the command needs your approval: it asks for the network, which commands do not have by themselves here"
 	case !c.confined:
-		return Verdict{Decision: Allow, Reason: withoutConfinement, Pattern: pattern}
+		v.Reason = subject + " needs your approval: " + why + free(why)
+	default:
+		return Verdict{Decision: Allow}
 	}
-	return Verdict{Decision: Allow}
+	return v
+}
+
+// free ends a reason with what makes it weigh more: that nothing confines the command.
+func free(why string) string {
+	if strings.Contains(why, "nothing confines it") {
+		return ""
+	}
+	return ", and " + withoutConfinement
 }

@@ -25,6 +25,9 @@ type Call struct {
 	Arguments string
 	// Root is the absolute path of the workspace as commands see it. Empty, no absolute path is known to be in it.
 	Root string
+	// Cut says that Arguments are only the beginning of what the model gave, which was too long to be kept; Network then
+	// says whether a command asks for the network.
+	Cut, Network bool
 	// Whole judges a command as a whole, without reading it, as was done before commands were parsed: every one is more than
 	// reading, and rules match its whole text. It is for replaying the histories of that time.
 	Whole bool
@@ -33,8 +36,7 @@ type Call struct {
 // Verdict is the judgement of one call.
 type Verdict struct {
 	Decision Decision `json:"decision"`
-	// Reason says why, in one sentence: for the person when asking, for the model when denied. When allowed it is empty, or
-	// says what deserves a mention.
+	// Reason says why, in one sentence: for the person when asking, for the model when denied. It is empty when allowed.
 	Reason string `json:"reason,omitempty"`
 	// Pattern is what a remembered rule would match if the person answers "always"; empty when there is none to offer. It
 	// may be edited into any other that ParsePattern accepts.
@@ -56,7 +58,8 @@ func Judge(mode editors.ApprovalMode, call Call, confined bool) Verdict {
 
 // Judge says what to do with a call under a policy and the rules that were remembered. In mode readOnly neither rules nor
 // what the policy allows count, and what the policy asks about is denied, since nobody is asked. In mode never only what the
-// policy denies does not run.
+// policy denies does not run. In mode auto commands run while they are confined, and do not ask for the network: what nothing
+// confines is asked about as in mode ask. While a part of the policy cannot be read, everything but reading is asked about.
 func (p Policy) Judge(mode editors.ApprovalMode, call Call, confined bool, rules []Rule) Verdict {
 	if !known(call.Name) {
 		return Verdict{Decision: Deny, Reason: "there is no tool of this name"}
@@ -64,24 +67,35 @@ func (p Policy) Judge(mode editors.ApprovalMode, call Call, confined bool, rules
 	if ReadOnly(call) {
 		return Verdict{Decision: Allow}
 	}
+	if p.Broken != "" {
+		return p.unreadable(mode, call)
+	}
 	if call.Name == execCommand {
 		return p.judgeCommand(mode, readCommand(call, confined), rules)
 	}
-	switch mode {
-	case editors.ApprovalNever, editors.ApprovalAuto:
-		v := Verdict{Decision: Allow}
-		if mode == editors.ApprovalAuto && call.Name == writeStdin && !confined {
-			v.Reason = withoutConfinement
-		}
-		return v
-	case editors.ApprovalReadOnly:
+	free := call.Name == writeStdin && !confined // what the input makes the command do, nothing keeps
+	switch {
+	case mode == editors.ApprovalNever, mode == editors.ApprovalAuto && !free:
+		return Verdict{Decision: Allow}
+	case mode == editors.ApprovalReadOnly:
 		return Verdict{Decision: Deny, Reason: "this session is read-only: " + what(call) + " is not allowed; say what you would do instead"}
+	case free:
+		return Verdict{Decision: Ask, Reason: what(call) + " needs your approval: " + withoutConfinement}
 	default: // ask, and any mode this version does not know
 		return Verdict{Decision: Ask, Reason: what(call) + " needs your approval"}
 	}
 }
 
-const withoutConfinement = "runs without confinement"
+const withoutConfinement = "nothing confines it, so it can do whatever you can"
+
+// unreadable judges what may change something while it is not known what the policy says about it.
+func (p Policy) unreadable(mode editors.ApprovalMode, call Call) Verdict {
+	why := "everything but reading is asked about while the policy cannot be read (" + p.Broken + ")"
+	if mode == editors.ApprovalReadOnly {
+		return Verdict{Decision: Deny, Reason: "this session is read-only: " + what(call) + " is not allowed; say what you would do instead"}
+	}
+	return Verdict{Decision: Ask, Reason: what(call) + " needs your approval: " + why}
+}
 
 // known says whether name is one of the tools.
 func known(name string) bool {
@@ -108,7 +122,10 @@ func ReadOnly(call Call) bool {
 
 // what names the kind of effect a tool has.
 func what(call Call) string {
-	if call.Name == applyPatch {
+	switch call.Name {
+	case execCommand:
+		return "the command"
+	case applyPatch:
 		return "changing files"
 	}
 	return "writing to a running command"

@@ -39,11 +39,13 @@ func TestJudge(t *testing.T) {
 		{"ask command", editors.ApprovalAsk, command, true, Ask},
 		{"ask patch", editors.ApprovalAsk, patch, true, Ask},
 		{"unset mode asks", "", command, true, Ask},
-		{"auto command unconfined", editors.ApprovalAuto, command, false, Allow},
+		{"auto command unconfined", editors.ApprovalAuto, command, false, Ask},
+		{"auto input confined", editors.ApprovalAuto, input, true, Allow},
+		{"auto input unconfined", editors.ApprovalAuto, input, false, Ask},
 		{"auto command confined", editors.ApprovalAuto, command, true, Allow},
 		{"auto patch", editors.ApprovalAuto, patch, false, Allow},
 		{"auto network confined", editors.ApprovalAuto, network, true, Ask},
-		{"auto network unconfined", editors.ApprovalAuto, network, false, Allow},
+		{"auto network unconfined", editors.ApprovalAuto, network, false, Ask},
 		{"auto unreadable", editors.ApprovalAuto, Call{Name: "exec_command", Arguments: `{"command":`}, true, Ask},
 		{"ask network", editors.ApprovalAsk, network, true, Ask},
 		{"never network", editors.ApprovalNever, network, true, Allow},
@@ -66,8 +68,6 @@ func TestJudge(t *testing.T) {
 			}
 		})
 	}
-	require.NotEmpty(t, Judge(editors.ApprovalAuto, command, false).Reason, "an unconfined command deserves a mention")
-	require.Empty(t, Judge(editors.ApprovalAuto, command, true).Reason)
 	require.Equal(t, "make", Judge(editors.ApprovalAsk, command, true).Pattern)
 	require.Equal(t, "(with network) make", Judge(editors.ApprovalAuto, network, true).Pattern)
 	require.Contains(t, Judge(editors.ApprovalAuto, network, true).Reason, "network")
@@ -149,4 +149,70 @@ func TestWholeCommandsAreJudgedAsBefore(t *testing.T) {
 	require.Equal(t, Deny, Judge(editors.ApprovalReadOnly, list, true).Decision)
 	require.True(t, Match([]Rule{{Tool: execCommand, Pattern: "ls"}}, list))
 	require.False(t, Match([]Rule{{Tool: execCommand, Pattern: "ls *"}}, list))
+}
+
+func TestEscalationsSayWhatAndWhy(t *testing.T) {
+	cases := []struct {
+		mode     editors.ApprovalMode
+		call     Call
+		confined bool
+		want     string
+	}{
+		{
+			editors.ApprovalAuto,
+			Call{Name: execCommand, Arguments: `{"command":"npm ci","network":true}`},
+			true,
+			"the command needs your approval: it asks for the network, which commands do not have by themselves here",
+		},
+		{
+			editors.ApprovalAuto, shellCall(t, "ls; make x"), false,
+			"`make x` needs your approval: it is not known to only read, and nothing confines it, so it can do whatever you can",
+		},
+		{
+			editors.ApprovalAsk, shellCall(t, "cat /etc/passwd"), false,
+			"the command needs your approval: it reads outside the workspace (`/etc/passwd`), and nothing confines it",
+		},
+		{
+			editors.ApprovalAuto,
+			Call{Name: writeStdin, Arguments: `{"command_id":"c","input":"y"}`},
+			false,
+			"writing to a running command needs your approval: nothing confines it, so it can do whatever you can",
+		},
+		{
+			editors.ApprovalAsk,
+			Call{Name: execCommand, Arguments: `{"command":"rm a`, Cut: true},
+			true,
+			"the command needs your approval: it is too long to be looked into",
+		},
+		{
+			editors.ApprovalAsk,
+			Call{Name: execCommand, Arguments: `{"command":"rm a`, Cut: true, Network: true},
+			true,
+			"the command needs your approval: it asks for the network, and it is too long to be looked into",
+		},
+	}
+	for _, c := range cases {
+		v := Judge(c.mode, c.call, c.confined)
+		require.Equal(t, Ask, v.Decision, c.want)
+		require.Equal(t, c.want, v.Reason)
+	}
+	require.Equal(t, Allow, Judge(editors.ApprovalAuto, Call{Name: execCommand, Arguments: `{"comm`, Cut: true}, true).Decision)
+	denied := Policy{Deny: []string{"git push *"}}.Judge(editors.ApprovalAuto, Call{Name: execCommand, Arguments: `{"comm`, Cut: true}, true, nil)
+	require.Equal(t, Ask, denied.Decision, "a long command may hold what the policy denies")
+}
+
+func TestABrokenPolicyAllowsNothing(t *testing.T) {
+	p := Policy{Allow: []string{"make"}, Broken: "policy.json:3: it is not JSON"}
+	rules := []Rule{{Tool: execCommand, Pattern: "make"}}
+	calls := []Call{shellCall(t, "make"), shellCall(t, "ls"), {Name: applyPatch, Arguments: "{}"}, {Name: writeStdin, Arguments: `{"command_id":"c","input":"y"}`}}
+	for _, c := range calls {
+		for _, mode := range []editors.ApprovalMode{editors.ApprovalAsk, editors.ApprovalAuto, editors.ApprovalNever, ""} {
+			v := p.Judge(mode, c, true, rules)
+			require.Equal(t, Ask, v.Decision, "%s %s", mode, c.Name)
+			require.Contains(t, v.Reason, "policy.json:3")
+			require.Empty(t, v.Pattern)
+		}
+		require.Equal(t, Deny, p.Judge(editors.ApprovalReadOnly, c, true, rules).Decision)
+	}
+	require.Equal(t, Allow, p.Judge(editors.ApprovalAsk, Call{Name: "read_file"}, true, nil).Decision)
 }
