@@ -138,7 +138,9 @@ func newDemoTurn(req Request) *demoTurn {
 	for _, e := range repair(req.Input, demoProvider) {
 		switch e.Kind {
 		case KindUser:
-			t.request, t.results = e.Text, nil
+			if !isNote(e.Text) {
+				t.request, t.results = e.Text, nil
+			}
 		case KindToolCall:
 			t.calls++
 		case KindToolResult:
@@ -146,6 +148,11 @@ func newDemoTurn(req Request) *demoTurn {
 		}
 	}
 	return t
+}
+
+// isNote says whether a message is from the program and not from the user.
+func isNote(text string) bool {
+	return strings.HasPrefix(text, "<environment>") || strings.HasPrefix(text, "<workspace-instructions ")
 }
 
 // callID is unique within the conversation.

@@ -20,6 +20,7 @@ import (
 	"sandboxagent/internal/checkpoint"
 	"sandboxagent/internal/config"
 	"sandboxagent/internal/feed"
+	"sandboxagent/internal/instructions"
 	"sandboxagent/internal/model"
 	"sandboxagent/internal/sandbox"
 	"sandboxagent/internal/tools"
@@ -62,9 +63,11 @@ type Activities struct {
 	// SearchAttributes tells whether the cluster knows ours.
 	SearchAttributes bool
 
-	running registry     // commands that run, for who wants to read their output before they end
-	busy    atomic.Int64 // activities under way
-	held    holds        // sandboxes that are being made, filled or removed
+	running    registry           // commands that run, for who wants to read their output before they end
+	busy       atomic.Int64       // activities under way
+	held       holds              // sandboxes that are being made, filled or removed
+	opened     readiness          // sandboxes that there are
+	instructed instructions.Cache // what their workspaces say to agents
 }
 
 // working counts an activity as under way until the returned function is called.
@@ -185,7 +188,9 @@ func (a *Activities) open(ctx context.Context, in agent.Sandbox, notify func(str
 	if err != nil {
 		return nil, err
 	}
-	return b.Open(ctx, a.spec(in, notify))
+	sb, err := b.Open(ctx, a.spec(in, notify))
+	a.opened.note(in.ID(), err == nil)
+	return sb, err
 }
 
 func (a *Activities) spec(in agent.Sandbox, notify func(string)) sandbox.Spec {

@@ -80,6 +80,7 @@ func (a *Activities) conversation(ctx context.Context, in agent.ModelStepInput) 
 		}
 		added = append(added, e)
 	}
+	added = a.withInstructions(ctx, in, before, added)
 	head, err := conversation.Append(ctx, a.Blobs, blob.Ref(in.Head), added)
 	return head, append(before, added...), err
 }

@@ -1,0 +1,57 @@
+// These tests are of what the agent sees besides the question: what the workspace says to agents, and what the editor has.
+
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sandboxagent/internal/model/modeltest"
+)
+
+// requested returns what the model was sent, call by call.
+func (i *install) requested() []string {
+	var bodies []string
+	for _, r := range i.model.Requests() {
+		if strings.Contains(string(r.Body), `"exec_command"`) { // others make titles
+			bodies = append(bodies, string(r.Body))
+		}
+	}
+	return bodies
+}
+
+func TestTheAgentFollowsTheWorkspacesInstructions(t *testing.T) {
+	i := newInstall(t, rules(call("look", "read_file", `{"path":"sub/a.txt"}`, "Looked."), modeltest.Rule{
+		Match: modeltest.Match{LastUser: "again", Step: n(0)}, Respond: modeltest.Answer{Text: "Again."},
+	}, modeltest.Rule{
+		Match: modeltest.Match{LastUser: "sub rules"}, Respond: modeltest.Answer{Text: "With the rules of sub."},
+	}))
+	i.write("AGENTS.md", "root rules")
+	i.write("sub/AGENTS.md", "sub rules")
+	i.write("sub/a.txt", "hi\n")
+	i.write(".agents/skills/deploy/SKILL.md", "---\nname: deploy\ndescription: how to deploy\n---\nThe body.\n")
+	s := i.start("ask", "--workspace", i.work, "--approve", "never", "look")
+	require.Zero(t, s.wait(), s.describe())
+	require.Equal(t, []string{"With the rules of sub."}, answers(s.durable()))
+	sent := i.requested()
+	require.Contains(t, sent[0], "root rules")
+	require.Contains(t, sent[0], "deploy: how to deploy")
+	require.NotContains(t, sent[0], "The body.")
+	require.NotContains(t, sent[0], "sub rules")
+	require.Contains(t, sent[1], "sub rules")
+
+	s = i.start("ask", "--workspace", i.work, "again")
+	require.Zero(t, s.wait(), s.describe())
+	sent = i.requested()
+	require.Equal(t, 1, strings.Count(sent[len(sent)-1], "root rules"))
+}
+
+func TestInstructionsInAContainer(t *testing.T) {
+	i := inContainers(t, rules(say("hello", "Hello.")))
+	i.write("AGENTS.md", "root rules")
+	s := i.start("ask", "--workspace", i.work, "--backend", "docker", "hello")
+	require.Zero(t, s.wait(), s.describe())
+	require.Contains(t, i.requested()[0], "root rules")
+}
