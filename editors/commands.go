@@ -5,6 +5,7 @@ package editors
 import (
 	"encoding/json"
 	"reflect"
+	"time"
 )
 
 // MethodPrefix precedes a command's name in its JSON-RPC method, CommandPrefix in its workspace/executeCommand name.
@@ -55,6 +56,7 @@ var (
 	Interrupt      = define[InterruptParams, InterruptResult]("interrupt", KindUpdate, "Ends the running turn, kills its command's whole process tree and keeps partial output.")
 	Queue          = define[QueueParams, QueueResult]("queue", KindUpdate, "Lists, edits or removes requests that wait for the running turn.")
 	AnswerApproval = define[AnswerApprovalParams, AnswerApprovalResult]("answerApproval", KindUpdate, "Answers an approval; the first answer wins.")
+	Rules          = define[RulesParams, RulesResult]("rules", KindUpdate, "Lists or takes back what was allowed for always, in a session and in its workspace.")
 	Switch         = define[SwitchParams, SwitchResult]("switch", KindUpdate, "Moves a session to another sandbox, in place: its files go along, and on the way back are merged with what was changed meanwhile. Waits for the running turn.")
 	Fork           = define[ForkParams, SessionResult]("fork", KindUpdate, "Makes a session that goes on from the end of a turn of another one, with a workspace of its own; the source is not disturbed.")
 	Adopt          = define[AdoptParams, AdoptResult]("adopt", KindUpdate, "Merges what a fork changed into the workspace of the session it was forked from. It can be undone.")
@@ -164,8 +166,9 @@ type AnswerApprovalParams struct {
 	ApprovalID string   `json:"approvalId"`
 	Decision   Decision `json:"decision" enum:"allow,allowAlways,deny"`
 	Feedback   string   `json:"feedback,omitempty"`
-	Pattern    string   `json:"pattern,omitempty"`
-	By         string   `json:"by,omitempty"` // the client's name; filled in by the server when absent
+	Pattern    string   `json:"pattern,omitempty"` // allowAlways: what to allow; default: what was offered
+	Scope      Scope    `json:"scope,omitempty"`   // allowAlways: where; default: session
+	By         string   `json:"by,omitempty"`      // the client's name; filled in by the server when absent
 }
 
 // AnswerApprovalResult says whose answer counts.
@@ -173,8 +176,37 @@ type AnswerApprovalResult struct {
 	ApprovalID string   `json:"approvalId"`
 	Decision   Decision `json:"decision"`
 	DecidedBy  string   `json:"decidedBy"`
-	Already    bool     `json:"already"` // somebody else was first
+	Already    bool     `json:"already"`           // somebody else was first
+	Pattern    string   `json:"pattern,omitempty"` // what is allowed for always
+	Scope      Scope    `json:"scope,omitempty"`   // where
 	Seq        int64    `json:"seq"`
+}
+
+// RulesParams lists what was allowed for always, or takes it back. With sessionId it is about the session and its workspace,
+// else about the workspace.
+type RulesParams struct {
+	RequestID       string `json:"requestId,omitempty"`
+	SessionID       string `json:"sessionId,omitempty"`
+	WorkspaceFolder string `json:"workspaceFolder,omitempty"` // used when sessionId is absent; default: the first folder
+	Op              string `json:"op" enum:"list,remove"`
+	Pattern         string `json:"pattern,omitempty"` // remove: exactly as it is listed
+	Scope           Scope  `json:"scope,omitempty"`   // only there; default: in both
+}
+
+// RulesResult is what is allowed, or, after a removal, what no longer is.
+type RulesResult struct {
+	Rules []Rule `json:"rules"`
+	Seq   int64  `json:"seq,omitempty"` // of the session
+}
+
+// Rule is what was allowed for always.
+type Rule struct {
+	Scope   Scope       `json:"scope"`
+	Tool    string      `json:"tool"`
+	Pattern string      `json:"pattern"`
+	Backend BackendKind `json:"backend,omitempty"` // of a workspace's: in sandboxes of which kind
+	By      string      `json:"by,omitempty"`
+	At      *time.Time  `json:"at,omitempty"`
 }
 
 // TitleParams renames a session.

@@ -88,6 +88,10 @@ var enums = map[string][]string{
 		"deny",
 		"withdrawn",
 	},
+	"Scope": {
+		"session",
+		"workspace",
+	},
 	"TurnStatus": {
 		"completed",
 		"interrupted",

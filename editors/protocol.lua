@@ -204,7 +204,8 @@
 ---@field approvalId string
 ---@field decision "allow"|"allowAlways"|"deny"
 ---@field feedback? string
----@field pattern? string
+---@field pattern? string allowAlways: what to allow; default: what was offered
+---@field scope? sandboxagent.Scope allowAlways: where; default: session
 ---@field by? string the client's name; filled in by the server when absent
 
 ---AnswerApprovalResult says whose answer counts.
@@ -213,7 +214,32 @@
 ---@field decision sandboxagent.Decision
 ---@field decidedBy string
 ---@field already boolean somebody else was first
+---@field pattern? string what is allowed for always
+---@field scope? sandboxagent.Scope where
 ---@field seq integer
+
+---RulesParams lists what was allowed for always, or takes it back. With sessionId it is about the session and its workspace, else about the workspace.
+---@class sandboxagent.RulesParams
+---@field requestId? string
+---@field sessionId? string
+---@field workspaceFolder? string used when sessionId is absent; default: the first folder
+---@field op "list"|"remove"
+---@field pattern? string remove: exactly as it is listed
+---@field scope? sandboxagent.Scope only there; default: in both
+
+---RulesResult is what is allowed, or, after a removal, what no longer is.
+---@class sandboxagent.RulesResult
+---@field rules sandboxagent.Rule[]
+---@field seq? integer of the session
+
+---Rule is what was allowed for always.
+---@class sandboxagent.Rule
+---@field scope sandboxagent.Scope
+---@field tool string
+---@field pattern string
+---@field backend? sandboxagent.BackendKind of a workspace's: in sandboxes of which kind
+---@field by? string
+---@field at? string
 
 ---TitleParams renames a session.
 ---@class sandboxagent.TitleParams
@@ -642,7 +668,8 @@
 ---@field subject string what would run, e.g. the command
 ---@field reason string why it is asked
 ---@field options string[] decisions offered
----@field pattern? string
+---@field pattern? string what allowAlways would allow; resolved: what it allows
+---@field scope? sandboxagent.Scope resolved by allowAlways: where
 ---@field at string
 ---@field decision? sandboxagent.Decision
 ---@field decidedBy? string
@@ -654,6 +681,11 @@
 ---| "allowAlways"
 ---| "deny"
 ---| "withdrawn"
+
+---Scope says where something is allowed for always.
+---@alias sandboxagent.Scope
+---| "session"
+---| "workspace"
 
 ---QueuedMessage is a request that waits for the running turn to end.
 ---@class sandboxagent.QueuedMessage
@@ -710,6 +742,9 @@ M.methods = {
   -- Answers an approval; the first answer wins.
   -- Params: sandboxagent.AnswerApprovalParams; result: sandboxagent.AnswerApprovalResult.
   answerApproval = "sandboxAgent/answerApproval",
+  -- Lists or takes back what was allowed for always, in a session and in its workspace.
+  -- Params: sandboxagent.RulesParams; result: sandboxagent.RulesResult.
+  rules = "sandboxAgent/rules",
   -- Moves a session to another sandbox, in place: its files go along, and on the way back are merged with what was changed meanwhile. Waits for the running turn.
   -- Params: sandboxagent.SwitchParams; result: sandboxagent.SwitchResult.
   switch = "sandboxAgent/switch",

@@ -272,7 +272,10 @@ export interface AnswerApprovalParams {
   approvalId: string;
   decision: "allow" | "allowAlways" | "deny";
   feedback?: string;
+  /** allowAlways: what to allow; default: what was offered */
   pattern?: string;
+  /** allowAlways: where; default: session */
+  scope?: Scope;
   /** the client's name; filled in by the server when absent */
   by?: string;
 }
@@ -284,7 +287,42 @@ export interface AnswerApprovalResult {
   decidedBy: string;
   /** somebody else was first */
   already: boolean;
+  /** what is allowed for always */
+  pattern?: string;
+  /** where */
+  scope?: Scope;
   seq: number;
+}
+
+/** RulesParams lists what was allowed for always, or takes it back. With sessionId it is about the session and its workspace, else about the workspace. */
+export interface RulesParams {
+  requestId?: string;
+  sessionId?: string;
+  /** used when sessionId is absent; default: the first folder */
+  workspaceFolder?: string;
+  op: "list" | "remove";
+  /** remove: exactly as it is listed */
+  pattern?: string;
+  /** only there; default: in both */
+  scope?: Scope;
+}
+
+/** RulesResult is what is allowed, or, after a removal, what no longer is. */
+export interface RulesResult {
+  rules: Rule[];
+  /** of the session */
+  seq?: number;
+}
+
+/** Rule is what was allowed for always. */
+export interface Rule {
+  scope: Scope;
+  tool: string;
+  pattern: string;
+  /** of a workspace's: in sandboxes of which kind */
+  backend?: BackendKind;
+  by?: string;
+  at?: string;
 }
 
 /** TitleParams renames a session. */
@@ -770,7 +808,10 @@ export interface Approval {
   reason: string;
   /** decisions offered */
   options: string[];
+  /** what allowAlways would allow; resolved: what it allows */
   pattern?: string;
+  /** resolved by allowAlways: where */
+  scope?: Scope;
   at: string;
   decision?: Decision;
   decidedBy?: string;
@@ -779,6 +820,9 @@ export interface Approval {
 
 /** Decision answers an approval. */
 export type Decision = "allow" | "allowAlways" | "deny" | "withdrawn";
+
+/** Scope says where something is allowed for always. */
+export type Scope = "session" | "workspace";
 
 /** QueuedMessage is a request that waits for the running turn to end. */
 export interface QueuedMessage {
@@ -821,6 +865,8 @@ export interface Commands {
   queue: { params: QueueParams; result: QueueResult };
   /** Answers an approval; the first answer wins. */
   answerApproval: { params: AnswerApprovalParams; result: AnswerApprovalResult };
+  /** Lists or takes back what was allowed for always, in a session and in its workspace. */
+  rules: { params: RulesParams; result: RulesResult };
   /** Moves a session to another sandbox, in place: its files go along, and on the way back are merged with what was changed meanwhile. Waits for the running turn. */
   switch: { params: SwitchParams; result: SwitchResult };
   /** Makes a session that goes on from the end of a turn of another one, with a workspace of its own; the source is not disturbed. */
@@ -880,6 +926,7 @@ export const methods = {
   interrupt: "sandboxAgent/interrupt",
   queue: "sandboxAgent/queue",
   answerApproval: "sandboxAgent/answerApproval",
+  rules: "sandboxAgent/rules",
   switch: "sandboxAgent/switch",
   fork: "sandboxAgent/fork",
   adopt: "sandboxAgent/adopt",

@@ -234,10 +234,11 @@ type Approval struct {
 	ItemID    string    `json:"itemId"`
 	TurnID    int       `json:"turnId"`
 	Tool      string    `json:"tool"`
-	Subject   string    `json:"subject"` // what would run, e.g. the command
-	Reason    string    `json:"reason"`  // why it is asked
-	Options   []string  `json:"options"` // decisions offered
-	Pattern   string    `json:"pattern,omitempty"`
+	Subject   string    `json:"subject"`           // what would run, e.g. the command
+	Reason    string    `json:"reason"`            // why it is asked
+	Options   []string  `json:"options"`           // decisions offered
+	Pattern   string    `json:"pattern,omitempty"` // what allowAlways would allow; resolved: what it allows
+	Scope     Scope     `json:"scope,omitempty"`   // resolved by allowAlways: where
 	At        time.Time `json:"at"`
 	Decision  Decision  `json:"decision,omitempty"`
 	DecidedBy string    `json:"decidedBy,omitempty"`
@@ -253,6 +254,15 @@ const (
 	DecisionAllowAlways Decision = "allowAlways"
 	DecisionDeny        Decision = "deny"
 	DecisionWithdrawn   Decision = "withdrawn"
+)
+
+// Scope says where something is allowed for always.
+type Scope string
+
+// The scopes. A workspace's rules are kept on its host, outside of the folder.
+const (
+	ScopeSession   Scope = "session"
+	ScopeWorkspace Scope = "workspace"
 )
 
 // QueuedMessage is a request that waits for the running turn to end.

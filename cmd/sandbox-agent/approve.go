@@ -14,19 +14,33 @@ import (
 
 // approveOptions are the flags of approve.
 type approveOptions struct {
-	deny, always bool
-	feedback     string
+	show, deny, always, workspace bool
+	feedback, pattern             string
 }
 
-func (o approveOptions) decision() editors.Decision {
+// check refuses flags that say nothing without another.
+func (o approveOptions) check() error {
+	switch {
+	case !o.always && (o.pattern != "" || o.workspace):
+		return usagef("--pattern and --workspace say what is allowed from now on and where; add --always")
+	case o.feedback != "" && !o.deny:
+		return usagef("--feedback tells the agent why something is denied; add --deny")
+	}
+	return nil
+}
+
+func (o approveOptions) params(session string) editors.AnswerApprovalParams {
+	p := editors.AnswerApprovalParams{SessionID: session, Decision: editors.DecisionAllow}
 	switch {
 	case o.deny:
-		return editors.DecisionDeny
+		p.Decision, p.Feedback = editors.DecisionDeny, o.feedback
 	case o.always:
-		return editors.DecisionAllowAlways
-	default:
-		return editors.DecisionAllow
+		p.Decision, p.Pattern, p.Scope = editors.DecisionAllowAlways, o.pattern, editors.ScopeSession
+		if o.workspace {
+			p.Scope = editors.ScopeWorkspace
+		}
 	}
+	return p
 }
 
 func (a *app) approveVerb() *cobra.Command {
@@ -36,48 +50,85 @@ func (a *app) approveVerb() *cobra.Command {
 		Short: "Answer an approval; without APPROVAL the only one that is pending",
 		Args:  cobra.RangeArgs(1, 2),
 		RunE: a.with(func(ctx context.Context, c lsp.Conn, args []string) error {
+			if err := o.check(); err != nil {
+				return err
+			}
+			if o.show {
+				return a.showApprovals(ctx, c, args)
+			}
 			return a.approve(ctx, c, o, args)
 		}),
 	}
+	cmd.Flags().BoolVar(&o.show, "show", false, "show what is pending, with what --always would allow, and answer nothing")
 	cmd.Flags().BoolVar(&o.deny, "deny", false, "deny it")
-	cmd.Flags().BoolVar(&o.always, "always", false, "allow it, and what is like it from now on")
-	cmd.Flags().StringVar(&o.feedback, "feedback", "", "tell the agent why, or what to do instead")
-	cmd.MarkFlagsMutuallyExclusive("deny", "always")
+	cmd.Flags().BoolVar(&o.always, "always", false, "allow it, and what its pattern stands for from now on")
+	cmd.Flags().StringVar(&o.pattern, "pattern", "", "with --always: allow this instead of the pattern that is offered")
+	cmd.Flags().BoolVar(&o.workspace, "workspace", false, "with --always: in all sessions of the folder, not only in this one")
+	cmd.Flags().StringVar(&o.feedback, "feedback", "", "with --deny: tell the agent why, or what to do instead")
+	cmd.MarkFlagsMutuallyExclusive("show", "deny", "always")
 	return cmd
 }
 
 func (a *app) approve(ctx context.Context, c lsp.Conn, o approveOptions, args []string) error {
-	params := editors.AnswerApprovalParams{SessionID: args[0], Decision: o.decision(), Feedback: o.feedback}
-	var pending []editors.Approval
-	if len(args) < 2 || o.always {
+	params := o.params(args[0])
+	if len(args) == 2 {
+		params.ApprovalID = args[1]
+	} else {
 		now, err := describe(ctx, c, args[0])
 		if err != nil {
 			return err
 		}
-		pending = now.PendingApprovals
-	}
-	if len(args) == 2 {
-		params.ApprovalID = args[1]
-	} else if len(pending) != 1 {
-		return whichApproval(args[0], pending)
-	} else {
-		params.ApprovalID = pending[0].ID
-	}
-	for _, p := range pending {
-		if o.always && p.ID == params.ApprovalID {
-			params.Pattern = p.Pattern
+		if len(now.PendingApprovals) != 1 {
+			return whichApproval(args[0], now.PendingApprovals)
 		}
+		params.ApprovalID = now.PendingApprovals[0].ID
 	}
 	result, err := call(ctx, c, editors.AnswerApproval, params)
 	if err != nil {
 		return err
 	}
-	return a.result(result, func() {
-		already := ""
-		if result.Already {
-			already = " already"
+	return a.result(result, func() { a.printAnswer(result) })
+}
+
+func (a *app) printAnswer(r editors.AnswerApprovalResult) {
+	already := ""
+	if r.Already {
+		already = " already"
+	}
+	a.printf("%s was%s answered by %s: %s\n", r.ApprovalID, already, plain(r.DecidedBy), r.Decision)
+	switch r.Scope {
+	case editors.ScopeSession:
+		a.printf("From now on this session runs without asking: %s\n", oneLine(r.Pattern, 500))
+	case editors.ScopeWorkspace:
+		a.printf("From now on all sessions of this folder run without asking: %s\n", oneLine(r.Pattern, 500))
+	}
+}
+
+// showApprovals prints what is pending, or of it the one that is named.
+func (a *app) showApprovals(ctx context.Context, c lsp.Conn, args []string) error {
+	now, err := describe(ctx, c, args[0])
+	if err != nil {
+		return err
+	}
+	pending := []editors.Approval{}
+	for _, p := range now.PendingApprovals {
+		if len(args) < 2 || p.ID == args[1] {
+			pending = append(pending, p)
 		}
-		a.printf("%s was%s answered by %s: %s\n", result.ApprovalID, already, plain(result.DecidedBy), result.Decision)
+	}
+	if len(args) == 2 && len(pending) == 0 {
+		return editors.Errorf(editors.CodeNotFound, "no approval %s is pending in session %s", args[1], args[0])
+	}
+	return a.result(map[string]any{"pendingApprovals": pending}, func() {
+		for _, p := range pending {
+			a.printf("%s  %s: %s\n    %s\n", p.ID, plain(p.Tool), plain(p.Subject), plain(p.Reason))
+			if p.Pattern != "" {
+				a.printf("    --always allows: %s\n", plain(p.Pattern))
+			}
+		}
+		if len(pending) == 0 {
+			a.notice("Nothing is pending.")
+		}
 	})
 }
 

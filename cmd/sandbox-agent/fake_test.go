@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"os"
@@ -32,6 +33,8 @@ type fake struct {
 	made     []editors.NewParams
 	asked    []editors.AskParams
 	changed  []editors.ConfigureParams
+	ruled    []editors.RulesParams
+	rules    []editors.Rule
 	answered chan editors.AnswerApprovalParams
 	stopped  chan editors.InterruptParams
 	turn     []editors.Event // what an ask brings about
@@ -67,7 +70,11 @@ func newFake() *fake {
 	})
 	editors.Handle(&f.mux, editors.AnswerApproval, func(_ context.Context, p editors.AnswerApprovalParams) (editors.AnswerApprovalResult, error) {
 		f.answered <- p
-		return editors.AnswerApprovalResult{ApprovalID: p.ApprovalID, Decision: p.Decision, DecidedBy: "terminal"}, nil
+		return editors.AnswerApprovalResult{ApprovalID: p.ApprovalID, Decision: p.Decision, DecidedBy: "terminal", Scope: p.Scope, Pattern: cmp.Or(p.Pattern, "make")}, nil
+	})
+	editors.Handle(&f.mux, editors.Rules, func(_ context.Context, p editors.RulesParams) (editors.RulesResult, error) {
+		f.ruled = append(f.ruled, p)
+		return editors.RulesResult{Rules: f.rules}, nil
 	})
 	editors.Handle(&f.mux, editors.Interrupt, func(_ context.Context, p editors.InterruptParams) (editors.InterruptResult, error) {
 		f.stopped <- p

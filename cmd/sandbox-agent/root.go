@@ -26,7 +26,7 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(
 		a.askVerb(), a.attachVerb(), a.sessionsVerb(), a.newVerb(), a.titleVerb(), a.configureVerb(), a.pauseVerb(),
 		a.switchVerb(), a.forkVerb(), a.adoptVerb(),
-		a.destroyVerb(), a.interruptVerb(), a.approveVerb(), a.queueVerb(), a.historyVerb(), a.doctorVerb(), a.workerVerb(),
+		a.destroyVerb(), a.interruptVerb(), a.approveVerb(), a.rulesVerb(), a.queueVerb(), a.historyVerb(), a.doctorVerb(), a.workerVerb(),
 		a.checkpointVerb(), a.checkpointsVerb(), a.diffVerb(), a.restoreVerb(), a.versionVerb(), a.lspVerb(),
 	)
 	inWords(root)

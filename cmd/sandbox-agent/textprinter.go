@@ -280,6 +280,9 @@ func (p *textPrinter) approval(a editors.Approval) error {
 	if a.Reason != "" {
 		p.note(p.term.dim("  " + plain(a.Reason)))
 	}
+	if a.Pattern != "" {
+		p.note(p.term.dim("  always allows: " + plain(a.Pattern)))
+	}
 	return p.err
 }
 

@@ -38,6 +38,10 @@ func TestUsage(t *testing.T) {
 		{"queue", "s1", "text"},
 		{"approve"},
 		{"approve", "--deny", "--always", "s1"},
+		{"approve", "--pattern", "make *", "s1"},
+		{"approve", "--workspace", "s1"},
+		{"approve", "--feedback", "no", "s1"},
+		{"approve", "--show", "--always", "s1"},
 		{"switch", "s1"},
 		{"switch"},
 		{"switch", "--into", ".", "docker"},
@@ -65,7 +69,7 @@ func TestUsage(t *testing.T) {
 func TestHelp(t *testing.T) {
 	out := runVerb(t, newFake(), "--help")
 	require.Equal(t, statusDone, out.status)
-	for _, verb := range []string{"ask", "attach", "sessions", "new", "title", "switch", "fork", "adopt", "pause", "destroy", "interrupt", "approve", "history", "doctor", "version", "worker", "lsp"} {
+	for _, verb := range []string{"ask", "attach", "sessions", "new", "title", "switch", "fork", "adopt", "pause", "destroy", "interrupt", "approve", "rules", "history", "doctor", "version", "worker", "lsp"} {
 		require.Contains(t, out.stdout, "\n  "+verb+" ")
 	}
 }
@@ -120,9 +124,14 @@ func TestApprove(t *testing.T) {
 	out := runVerb(t, f, "approve", "s1")
 	require.Equal(t, statusFailed, out.status)
 	require.Contains(t, out.stderr, "No approval is pending")
-	f.snapshot.PendingApprovals = []editors.Approval{{ID: "a1", Tool: "exec_command", Subject: "make", Pattern: "make"}}
-	require.Equal(t, outcome{statusDone, "a1 was answered by terminal: allowAlways\n", ""}, runVerb(t, f, "approve", "--always", "s1"))
-	require.Equal(t, "make", (<-f.answered).Pattern)
+	f.snapshot.PendingApprovals = []editors.Approval{{ID: "a1", Tool: "exec_command", Subject: "make", Reason: "it writes", Pattern: "make"}}
+	require.Equal(t, outcome{statusDone, "a1  exec_command: make\n    it writes\n    --always allows: make\n", ""}, runVerb(t, f, "approve", "--show", "s1"))
+	require.Equal(t, statusFailed, runVerb(t, f, "approve", "--show", "s1", "a9").status)
+	require.Equal(t, outcome{statusDone, "a1 was answered by terminal: allowAlways\nFrom now on this session runs without asking: make\n", ""}, runVerb(t, f, "approve", "--always", "s1"))
+	require.Equal(t, editors.AnswerApprovalParams{SessionID: "s1", ApprovalID: "a1", Decision: editors.DecisionAllowAlways, Scope: editors.ScopeSession}, <-f.answered)
+	out = runVerb(t, f, "approve", "--always", "--pattern", "make x", "--workspace", "s1")
+	require.Equal(t, "a1 was answered by terminal: allowAlways\nFrom now on all sessions of this folder run without asking: make x\n", out.stdout)
+	require.Equal(t, editors.AnswerApprovalParams{SessionID: "s1", ApprovalID: "a1", Decision: editors.DecisionAllowAlways, Pattern: "make x", Scope: editors.ScopeWorkspace}, <-f.answered)
 	f.snapshot.PendingApprovals = append(f.snapshot.PendingApprovals, editors.Approval{ID: "a2"})
 	out = runVerb(t, f, "approve", "s1")
 	require.Equal(t, statusFailed, out.status)
@@ -346,4 +355,20 @@ func TestPauseSaysWhatItMeans(t *testing.T) {
 		f.snapshot.State.Status = tt.status
 		require.Equal(t, tt.says, runVerb(t, f, "pause", "s1").stdout)
 	}
+}
+
+func TestRules(t *testing.T) {
+	f := newFake()
+	require.Contains(t, runVerb(t, f, "rules").stderr, "Nothing was allowed for always.")
+	require.NotEmpty(t, f.ruled[0].WorkspaceFolder)
+	at := time.Date(2026, 1, 2, 12, 0, 0, 0, time.Local)
+	f.rules = []editors.Rule{
+		{Scope: editors.ScopeSession, Tool: "exec_command", Pattern: "npm test *"},
+		{Scope: editors.ScopeWorkspace, Tool: "exec_command", Pattern: "make", Backend: editors.Docker, By: "nvim", At: &at},
+	}
+	require.Equal(t, "WHERE                BY    SINCE       PATTERN\nthis session         -     -           npm test *\nthis folder, docker  nvim  2026-01-02  make\n", runVerb(t, f, "rules", "s1").stdout)
+	require.Equal(t, editors.RulesParams{SessionID: "s1", Op: "list"}, f.ruled[1])
+	out := runVerb(t, f, "rules", "--remove", "make", "s1")
+	require.Equal(t, "Asked about again in this session: npm test *\nAsked about again in this folder, docker: make\n", out.stdout)
+	require.Equal(t, editors.RulesParams{SessionID: "s1", Op: "remove", Pattern: "make"}, f.ruled[2])
 }

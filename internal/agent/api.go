@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sandboxagent/editors"
+	"sandboxagent/internal/policy"
 )
 
 // Names under which the workflow and its handlers are registered; they are part of stored histories and never change.
@@ -19,6 +20,7 @@ const (
 	UpdateInterrupt = "interrupt"       // editors.InterruptParams → editors.InterruptResult
 	UpdateQueue     = "queue"           // editors.QueueParams → editors.QueueResult
 	UpdateAnswer    = "answer_approval" // editors.AnswerApprovalParams → editors.AnswerApprovalResult
+	UpdateForget    = "forget_rule"     // editors.RulesParams → editors.RulesResult: those of the session that are gone
 	UpdateConfigure = "configure"       // editors.ConfigureParams → editors.SessionResult
 	UpdatePause     = "pause"           // editors.SessionParams → SeqResult
 	UpdateDestroy   = "destroy"         // editors.SessionParams → SeqResult
@@ -30,6 +32,7 @@ const (
 	SignalRename    = "rename_session"  // RenameSignal
 	SignalAdopted   = "adopted"         // AdoptedSignal, to a fork
 	QueryView       = "view"            // ViewRequest → View
+	QueryRules      = "rules"           // nothing → []policy.Rule: what is allowed for the session
 )
 
 // AgentQueue is the task queue of workflows; HostQueue that of one host's activities.
@@ -167,6 +170,7 @@ const (
 	ActivityFindForkPoint = "FindForkPoint" // FindInput → ForkPoint
 	ActivityEnsureSandbox = "EnsureSandbox" // Sandbox → EnsureOutput
 	ActivityStopSandbox   = "StopSandbox"   // Sandbox → nothing
+	ActivityKeepRule      = "KeepRule"      // KeepRuleInput → nothing
 )
 
 // Sandbox tells an activity where the session's commands run.
@@ -210,6 +214,8 @@ type ModelStepInput struct {
 	Pending []Pending `json:"pending,omitempty"`
 	Model   string    `json:"model"`
 	Effort  string    `json:"effort,omitempty"`
+
+	Permissions string `json:"permissions,omitempty"` // hash of those that the session knows
 }
 
 // ModelStepResult is what the model answered. A failure that the workflow must explain is a value, not an activity error.
@@ -223,6 +229,7 @@ type ModelStepResult struct {
 	Interrupted bool          `json:"interrupted,omitempty"`
 	Failure     *ModelFailure `json:"failure,omitempty"`
 	Confinement string        `json:"confinement,omitempty"` // what keeps commands: none, fs, fs+net or container
+	Permissions *Permissions  `json:"permissions,omitempty"` // of the calls, unless they are as the session knows them
 }
 
 // Text is a text with its beginning inline and the whole in a blob when it is long.
@@ -239,6 +246,7 @@ type CallRequest struct {
 	Arguments string `json:"arguments"`
 	Ref       string `json:"ref,omitempty"`
 	Subject   string `json:"subject,omitempty"` // one line for people: the command, or the files
+	Network   bool   `json:"network,omitempty"` // with Ref: the command asks for the network
 }
 
 // ModelFailure says why a model call failed and whether to try again.
@@ -274,6 +282,14 @@ type RunToolResult struct {
 	Error      string               `json:"error,omitempty"`
 	Refs       map[string]string    `json:"refs,omitempty"`
 	DurationMs int64                `json:"durationMs"`
+}
+
+// KeepRuleInput asks to remember what was allowed for a workspace. Repeating it is harmless.
+type KeepRuleInput struct {
+	Sandbox
+	Rule policy.Rule `json:"rule"`
+	By   string      `json:"by"`
+	At   time.Time   `json:"at"`
 }
 
 // SealInput asks to seal items.

@@ -32,6 +32,9 @@ type harness struct {
 	noPicture string // why no checkpoint can be taken
 	rung      int64
 
+	kept      []KeepRuleInput
+	noKeeping error
+
 	carried carried
 }
 
@@ -64,6 +67,10 @@ func newHarness(t *testing.T) *harness {
 			return CheckpointOutput{Failure: h.noPicture}, nil
 		}
 		return CheckpointOutput{Checkpoint: &editors.Checkpoint{ID: fmt.Sprint("c", len(h.pictured)), TurnID: in.TurnID, ItemID: in.ItemID, Summary: in.Summary}}, nil
+	})
+	register(ActivityKeepRule, func(_ context.Context, in KeepRuleInput) error {
+		record(h, &h.kept, in)
+		return h.noKeeping
 	})
 	register(ActivityPing, func(context.Context) error { h.pings++; return nil })
 	register(ActivitySeal, func(_ context.Context, in SealInput) (string, error) {

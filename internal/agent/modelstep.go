@@ -63,7 +63,7 @@ func (s *session) modelStep(ctx workflow.Context) error {
 func (s *session) callModel(ctx workflow.Context, itemID string, seq int64, attempt int) (ModelStepResult, error) {
 	in := ModelStepInput{
 		Sandbox: s.sandbox(), TurnID: s.Turn.ID, ItemID: itemID, ItemSeq: seq, Attempt: attempt,
-		Head: s.Head, Pending: s.Pending, Model: s.Session.Model, Effort: s.Session.Effort,
+		Head: s.Head, Pending: s.Pending, Model: s.Session.Model, Effort: s.Session.Effort, Permissions: s.Permissions.Hash,
 	}
 	var res ModelStepResult
 	opts := workflow.ActivityOptions{StartToCloseTimeout: modelTimeout, HeartbeatTimeout: modelHeartbeat}
@@ -82,6 +82,7 @@ func (s *session) backOff(ctx workflow.Context, failures int, f ModelFailure) er
 func (s *session) recordAnswer(ctx workflow.Context, id string, attempt int, res ModelStepResult) {
 	s.Head, s.Pending = res.Head, nil
 	s.recordConfinement(ctx, res.Confinement)
+	s.recordPermissions(ctx, res.Permissions)
 	res.Usage.ModelCalls = 1
 	s.Turn.Usage.Add(res.Usage)
 	s.Session.Usage.Add(res.Usage)

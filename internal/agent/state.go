@@ -61,7 +61,8 @@ type State struct {
 	Queue        []Ask              `json:"queue,omitempty"`
 	Approvals    []editors.Approval `json:"approvals,omitempty"` // pending
 	Decided      []editors.Approval `json:"decided,omitempty"`   // the latest ones, for late answers
-	Rules        []policy.Rule      `json:"rules,omitempty"`
+	Rules        []policy.Rule      `json:"rules,omitempty"`     // allowed for the session
+	Permissions  Permissions        `json:"permissions,omitzero"`
 	// NoCheckpoints is why the last checkpoint could not be taken, if it could not.
 	NoCheckpoints string `json:"noCheckpoints,omitempty"`
 
@@ -114,6 +115,8 @@ type Turn struct {
 	Interrupt bool          `json:"interrupt,omitempty"`
 	Touched   bool          `json:"touched,omitempty"` // something that may change the workspace was begun
 	Ready     bool          `json:"ready,omitempty"`   // the sandbox was seen to be there
+	// Began is what the workspace restricted when the turn began, if it was changed since.
+	Began *policy.Policy `json:"began,omitempty"`
 }
 
 // Call is a tool call of the running turn.

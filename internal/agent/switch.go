@@ -243,6 +243,7 @@ func (s *session) arrive(ctx workflow.Context, target Sandbox, taken editors.Che
 	if left.Backend.Kind != target.Backend.Kind {
 		s.Confinement, s.Rules = "", nil // what was allowed there was not allowed here
 	}
+	s.Permissions = Permissions{}
 	b := s.Session.Backend
 	s.emit(ctx, editors.Event{Type: editors.BackendChanged, Backend: &b})
 	s.sessionUpdated(ctx)

@@ -55,27 +55,22 @@ func (s *session) handOver() {
 	s.Turn.Calls = nil
 }
 
-// runCall runs call i when it may run and its predecessors allow it.
+// runCall runs call i when it may run and its predecessors allow it. Until it has begun, the permission can be taken back.
 func (s *session) runCall(ctx workflow.Context, i int) error {
 	c := &s.Turn.Calls[i]
-	if !c.Done && !c.Allowed {
-		if err := workflow.Await(ctx, func() bool { return c.Allowed || c.Done }); err != nil {
-			return err
-		}
+	reads := policy.ReadOnly(c.judged())
+	due := func() bool { return c.Done || c.Allowed && (reads || s.predecessorsDone(i)) }
+	if err := workflow.Await(ctx, due); err != nil {
+		return err
 	}
-	if c.Done {
-		return nil
-	}
-	if !policy.ReadOnly(c.judged()) {
-		if err := workflow.Await(ctx, func() bool { return s.predecessorsDone(i) }); err != nil {
-			return err
-		}
-	}
-	if !policy.ReadOnly(c.judged()) {
+	if !c.Done && !reads {
 		s.checkpointBefore(ctx, c)
-		if err := ctx.Err(); err != nil {
+		if err := workflow.Await(ctx, due); err != nil {
 			return err
 		}
+	}
+	if c.Done || ctx.Err() != nil {
+		return ctx.Err()
 	}
 	s.showRunning(ctx)
 	return s.execute(ctx, c)
@@ -168,9 +163,6 @@ func (s *session) settleCalls(ctx workflow.Context) {
 	}
 	s.handOver()
 }
-
-// judged is the call as the policy sees it.
-func (c *Call) judged() policy.Call { return policy.Call{Name: c.Tool, Arguments: c.Arguments} }
 
 func (s *session) subject(c *Call) string {
 	if c.Subject != "" {

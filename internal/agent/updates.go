@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"sandboxagent/editors"
+	"sandboxagent/internal/policy"
 )
 
 // interruptPatience bounds how long an interrupt waits to tell how the turn ended.
@@ -25,6 +26,9 @@ func (s *session) register(ctx workflow.Context) error {
 	if err := workflow.SetQueryHandler(ctx, QueryView, s.view); err != nil {
 		return err
 	}
+	if err := workflow.SetQueryHandler(ctx, QueryRules, func() ([]policy.Rule, error) { return s.Rules, nil }); err != nil {
+		return err
+	}
 	updates := []struct {
 		name      string
 		handler   any
@@ -35,6 +39,7 @@ func (s *session) register(ctx workflow.Context) error {
 		{UpdateInterrupt, s.interrupt, s.validateInterrupt},
 		{UpdateQueue, s.editQueue, s.validateQueue},
 		{UpdateAnswer, s.answer, s.validateAnswer},
+		{UpdateForget, s.forgetRule, s.validateForget},
 		{UpdateConfigure, s.configure, s.validateConfigure},
 		{UpdatePause, s.pause, s.validatePause},
 		{UpdateDestroy, s.destroy, s.validateDestroy},
@@ -297,11 +302,15 @@ func (s *session) configure(ctx workflow.Context, in editors.ConfigureParams) (e
 	if in.Effort != "" {
 		s.Session.Effort = in.Effort
 	}
-	if in.ApprovalMode != "" {
+	remode := in.ApprovalMode != "" && in.ApprovalMode != s.Session.ApprovalMode
+	if remode {
 		s.Session.ApprovalMode = in.ApprovalMode
 	}
 	if changed {
 		s.sessionUpdated(ctx)
+	}
+	if remode {
+		s.rejudge(ctx, decidedByMode)
 	}
 	return editors.SessionResult{Session: s.Session, Seq: s.Seq}, nil
 }

@@ -44,6 +44,8 @@ type Paths struct {
 
 	ConfigFile    string // config.toml
 	EnvFile       string // .env beside it: keys
+	PolicyFile    string // policy.json beside it: what commands may do
+	RuleDir       string // what was allowed for workspaces
 	TemporalDir   string // of the embedded Temporal server
 	BlobDir       string
 	CheckpointDir string
@@ -83,6 +85,8 @@ func ResolvePaths(env Env) (Paths, error) {
 	}
 	p.ConfigFile = filepath.Join(p.ConfigDir, "config.toml")
 	p.EnvFile = filepath.Join(p.ConfigDir, ".env")
+	p.PolicyFile = filepath.Join(p.ConfigDir, "policy.json")
+	p.RuleDir = filepath.Join(p.StateDir, "rules")
 	p.TemporalDir = filepath.Join(p.StateDir, "temporal")
 	p.SandboxDir = filepath.Join(p.StateDir, "sandboxes")
 	p.LogDir = filepath.Join(p.StateDir, "log")

@@ -51,6 +51,15 @@ func subjectOf(call Call) (string, error) {
 	return call.Name + " " + call.Arguments, nil
 }
 
+// AsksForNetwork tells whether a call is a command that asks for the network; one whose arguments cannot be read counts as one.
+func AsksForNetwork(call Call) bool {
+	if call.Name != execCommand {
+		return false
+	}
+	args, err := parse[execArgs](call)
+	return err != nil || args.Network
+}
+
 // parse reads arguments as far as they are known.
 func parse[T any](call Call) (args T, err error) {
 	return args, json.Unmarshal([]byte(call.Arguments), &args)

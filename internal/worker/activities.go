@@ -22,6 +22,7 @@ import (
 	"sandboxagent/internal/feed"
 	"sandboxagent/internal/instructions"
 	"sandboxagent/internal/model"
+	"sandboxagent/internal/policy/store"
 	"sandboxagent/internal/sandbox"
 	"sandboxagent/internal/tools"
 	"sandboxagent/internal/workspace"
@@ -52,6 +53,7 @@ type Activities struct {
 	HostID    string
 	Realm     string          // where the sessions are known: the id of their namespace; "" when it could not be asked
 	Forks     workspace.Forks // where local forks have their folders
+	Policies  store.Store     // what the user and workspaces say about calls
 
 	// Checkpoints opens the store of this host when it is first needed; nil: there is none.
 	Checkpoints    func() (*checkpoint.Store, error)

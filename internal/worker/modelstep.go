@@ -55,6 +55,9 @@ func (a *Activities) ModelStep(ctx context.Context, in agent.ModelStepInput) (ag
 	case err == nil:
 		out, err := a.answer(keep, head, res, false)
 		out.Confinement = a.confinement(in.Sandbox)
+		if len(out.Calls) > 0 {
+			out.Permissions = a.permissions(in.Sandbox, in.Permissions)
+		}
 		return out, err
 	case stopping(ctx):
 		return agent.ModelStepResult{}, workerStopped()
@@ -169,7 +172,7 @@ func (a *Activities) call(ctx context.Context, e model.Entry, budget *int) (agen
 	if err != nil {
 		return c, fmt.Errorf("store the arguments of a call: %w", err)
 	}
-	c.Ref, c.Arguments = string(ref), tools.Head(e.Arguments, 200)
+	c.Ref, c.Arguments, c.Network = string(ref), tools.Head(e.Arguments, 200), tools.AsksForNetwork(tools.Call{Name: e.Name, Arguments: e.Arguments})
 	return c, nil
 }
 

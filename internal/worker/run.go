@@ -25,6 +25,7 @@ import (
 	"sandboxagent/internal/config"
 	"sandboxagent/internal/feed"
 	"sandboxagent/internal/model"
+	"sandboxagent/internal/policy/store"
 	"sandboxagent/internal/sandbox"
 	"sandboxagent/internal/sandbox/confine"
 	"sandboxagent/internal/sandbox/docker"
@@ -271,6 +272,7 @@ func (p *process) activities(ctx context.Context) (*Activities, error) {
 			return checkpoint.Open(checkpoint.Options{Dir: p.Paths.CheckpointDir, Quota: p.Config.Checkpoint.Quota, Fault: fault})
 		}),
 		CheckpointWith:   p.Config.Checkpoint,
+		Policies:         store.Store{PolicyFile: p.Paths.PolicyFile, RuleDir: p.Paths.RuleDir},
 		SearchAttributes: EnsureSearchAttributes(ctx, p.client, p.profile.Namespace),
 	}, nil
 }
@@ -320,6 +322,7 @@ func (p *process) workers(acts *Activities) (agentWorker, hostWorker sdkworker.W
 		agent.ActivityPing: acts.Ping, agent.ActivityCheckpoint: acts.TakeCheckpoint, agent.ActivitySeal: acts.SealItems, agent.ActivityDestroySandbox: acts.DestroySandbox,
 		agent.ActivityOpenCarried: acts.OpenCarried, agent.ActivityMergeInto: acts.MergeInto, agent.ActivityRestore: acts.Restore,
 		agent.ActivityFindForkPoint: acts.FindForkPoint, agent.ActivityEnsureSandbox: acts.EnsureSandbox, agent.ActivityStopSandbox: acts.StopSandbox,
+		agent.ActivityKeepRule: acts.KeepRule,
 	} {
 		hostWorker.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name})
 	}

@@ -48,7 +48,7 @@ func (c *Conn) doctor(ctx context.Context, _ editors.Empty) (editors.DoctorResul
 	defer cancel()
 	examinations := []func(context.Context) []editors.Check{
 		c.core.checkVersion, c.core.checkDirectories, c.core.checkConfig, c.core.checkSecrets, c.core.checkPrograms,
-		c.core.checkSpace, c.core.checkCheckpoints, c.core.checkTemporal, c.core.checkWorker, c.core.checkFeed, c.core.checkBackends, c.core.checkLeftovers, c.core.checkConfinement,
+		c.core.checkSpace, c.core.checkCheckpoints, c.core.checkTemporal, c.core.checkWorker, c.core.checkFeed, c.core.checkBackends, c.core.checkLeftovers, c.core.checkConfinement, c.checkPolicies,
 	}
 	found := make([][]editors.Check, len(examinations))
 	var jobs conc.WaitGroup

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 
 	"sandboxagent/editors"
 	"sandboxagent/internal/agent"
+	"sandboxagent/internal/policy"
 	"sandboxagent/internal/session"
 )
 
@@ -43,6 +45,7 @@ type fakeEngine struct {
 	queryErr error
 	followed chan struct{} // closed when somebody follows
 	jitter   bool
+	rules    []policy.Rule // of every session
 }
 
 // fakeSession is one AgentWorkflow.
@@ -213,7 +216,9 @@ func (f *fakeEngine) Update(ctx context.Context, u update, result any) error {
 		if s.refuse != nil {
 			return s.refuse
 		}
-		answer = s.answer(u)
+		if answer = s.answer(u); answer == nil {
+			return refused(agent.ErrTypeNotFound, "there is none")
+		}
 	}
 	return copyJSON(answer, result)
 }
@@ -233,6 +238,11 @@ func (s *fakeSession) answer(u update) (answer any) {
 		case agent.UpdateAnswer:
 			p := u.arg.(editors.AnswerApprovalParams)
 			answer = editors.AnswerApprovalResult{ApprovalID: p.ApprovalID, Decision: p.Decision, DecidedBy: p.By, Seq: s.seq}
+		case agent.UpdateForget:
+			answer = s.engine.forget(u.arg.(editors.RulesParams).Pattern)
+			if answer == nil {
+				return
+			}
 		case agent.UpdateDestroy:
 			s.view.State.Status = editors.StatusDestroyed
 			state := s.view.State
@@ -243,6 +253,17 @@ func (s *fakeSession) answer(u update) (answer any) {
 		s.seen[u.id] = answer
 	})
 	return answer
+}
+
+// forget takes a rule back, nil if there is none.
+func (f *fakeEngine) forget(pattern string) any {
+	for i, r := range f.rules {
+		if r.Pattern == pattern {
+			f.rules = slices.Delete(f.rules, i, i+1)
+			return editors.RulesResult{Rules: []editors.Rule{{Scope: editors.ScopeSession, Tool: r.Tool, Pattern: r.Pattern}}}
+		}
+	}
+	return nil
 }
 
 func copyJSON(from, to any) error {
@@ -270,6 +291,9 @@ func (f *fakeEngine) Query(ctx context.Context, workflowID, query string, arg, r
 	s := f.sessions[workflowID]
 	if s == nil {
 		return serviceerror.NewNotFound("workflow not found for ID: " + workflowID)
+	}
+	if query == agent.QueryRules {
+		return copyJSON(f.rules, result)
 	}
 	return copyJSON(s.look(arg.(agent.ViewRequest).AfterSeq), result)
 }

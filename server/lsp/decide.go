@@ -78,6 +78,9 @@ func question(a editors.Approval) string {
 	if a.Reason != "" {
 		text += "\n" + clip(a.Reason, 500)
 	}
+	if a.Pattern != "" {
+		text += "\nAlways allows in this session: " + clip(a.Pattern, 500)
+	}
 	return text
 }
 

@@ -210,7 +210,7 @@ func TestApprovals(t *testing.T) {
 		u := ask(t, running(), everything, askWithToken)
 		u.emit(editors.Event{Type: editors.ApprovalRequested, Approval: &approval})
 		m := u.e.until("window/showMessageRequest")
-		require.JSONEq(t, `{"type":2,"message":"The agent asks to run exec_command: rm -rf build\nIt deletes files.",
+		require.JSONEq(t, `{"type":2,"message":"The agent asks to run exec_command: rm -rf build\nIt deletes files.\nAlways allows in this session: rm -rf build",
 			"actions":[{"title":"Allow"},{"title":"Always"},{"title":"Deny"}]}`, string(m.Params))
 		u.respond(m, tt.result)
 		require.Equal(t, tt.want, <-u.answered)

@@ -14,6 +14,9 @@ import (
 )
 
 // The labels of everything the backend makes.
+// Root is the absolute path of the workspace in every container.
+const Root = "/workspace"
+
 const (
 	LabelOwner   = "sandboxagent.owner"
 	LabelSession = "sandboxagent.session" // the sandbox's id
@@ -24,7 +27,7 @@ const (
 
 // Where things are inside a container.
 const (
-	root      = "/workspace"
+	root      = Root
 	ownDir    = "/sandbox-agent"      // on a volume that lives as long as the workspace
 	binDir    = ownDir + "/bin"       // one directory for each build of the helper
 	stateDir  = ownDir + "/state"     // the helper's ledger
