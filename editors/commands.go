@@ -61,7 +61,8 @@ var (
 	Fork           = define[ForkParams, SessionResult]("fork", KindUpdate, "Makes a session that goes on from the end of a turn of another one, with a workspace of its own; the source is not disturbed.")
 	Adopt          = define[AdoptParams, AdoptResult]("adopt", KindUpdate, "Merges what a fork changed into the workspace of the session it was forked from. It can be undone.")
 	Title          = define[TitleParams, SessionResult]("title", KindSignal, "Renames a session; a user's title is never overwritten by a generated one.")
-	Configure      = define[ConfigureParams, SessionResult]("configure", KindUpdate, "Changes a session's model, reasoning effort or approval mode.")
+	Configure      = define[ConfigureParams, SessionResult]("configure", KindUpdate, "Changes a session's model, reasoning effort, approval mode or budget.")
+	Compact        = define[SessionParams, Empty]("compact", KindUpdate, "Shortens what the model is told of the conversation so far, before its next call; history and forks keep all of it.")
 	SetSecret      = define[SetSecretParams, Empty]("setSecret", KindLocal, "Gives this host's worker a key; it stays in its memory.")
 	Pause          = define[SessionParams, Empty]("pause", KindUpdate, "Keeps a session for later: its sandbox is stopped where that saves something, and its files stay.")
 	Destroy        = define[SessionParams, Empty]("destroy", KindUpdate, "Ends a session, its processes and its sandbox; never the user's folder.")
@@ -229,6 +230,7 @@ type ConfigureParams struct {
 	Model        string       `json:"model,omitempty"`
 	Effort       string       `json:"effort,omitempty"`
 	ApprovalMode ApprovalMode `json:"approvalMode,omitempty"`
+	Budget       *Budget      `json:"budget,omitempty"` // replaces the whole budget; an empty one lifts all bounds but that of calls
 }
 
 // SetSecretParams gives the worker a key; an empty value forgets it.

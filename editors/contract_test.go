@@ -196,6 +196,8 @@ func sample(t reflect.Type, enum []string, optional bool) reflect.Value {
 		}
 	case t.Kind() == reflect.Bool:
 		v.SetBool(true)
+	case t.Kind() == reflect.Float64:
+		v.SetFloat(0.25)
 	default:
 		v.SetInt(7)
 	}

@@ -259,6 +259,7 @@
 ---@field model? string
 ---@field effort? string
 ---@field approvalMode? sandboxagent.ApprovalMode
+---@field budget? sandboxagent.Budget replaces the whole budget; an empty one lifts all bounds but that of calls
 
 ---SetSecretParams gives the worker a key; an empty value forgets it.
 ---@class sandboxagent.SetSecretParams
@@ -559,6 +560,9 @@
 ---@field hostId string
 ---@field epoch? integer counts the sandboxes the session has had before its present one
 ---@field usage sandboxagent.Usage
+---@field budget? sandboxagent.Budget
+---@field contextTokens? integer what the model was told so far, about
+---@field contextWindow? integer tokens that the model takes; compaction begins at 80 % of it
 
 ---Status is what a session is doing.
 ---@alias sandboxagent.Status
@@ -585,6 +589,18 @@
 ---@field outputTokens integer
 ---@field reasoningTokens integer
 ---@field modelCalls integer
+---@field cost number US dollars, of the calls whose price is known
+---@field unpricedCalls? integer model calls whose price is not known: they are not in cost
+
+---Budget bounds what a session spends. When a bound is reached, the turn waits for an answer: raise it, or stop. A bound that is 0 is none, but for TurnCalls.
+---@class sandboxagent.Budget
+---@field turnCalls? integer model calls of one turn; 0: DefaultTurnCalls
+---@field turnTokens? integer input and output of one turn
+---@field turnCost? number US dollars of one turn
+---@field turnSeconds? integer from the begin of one turn
+---@field tokens? integer input and output of the session
+---@field cost? number US dollars of the session
+---@field seconds? integer of all turns of the session
 
 ---ItemKind says what an item is.
 ---@alias sandboxagent.ItemKind
@@ -757,9 +773,12 @@ M.methods = {
   -- Renames a session; a user's title is never overwritten by a generated one.
   -- Params: sandboxagent.TitleParams; result: sandboxagent.SessionResult.
   title = "sandboxAgent/title",
-  -- Changes a session's model, reasoning effort or approval mode.
+  -- Changes a session's model, reasoning effort, approval mode or budget.
   -- Params: sandboxagent.ConfigureParams; result: sandboxagent.SessionResult.
   configure = "sandboxAgent/configure",
+  -- Shortens what the model is told of the conversation so far, before its next call; history and forks keep all of it.
+  -- Params: sandboxagent.SessionParams; result: sandboxagent.Empty.
+  compact = "sandboxAgent/compact",
   -- Gives this host's worker a key; it stays in its memory.
   -- Params: sandboxagent.SetSecretParams; result: sandboxagent.Empty.
   setSecret = "sandboxAgent/setSecret",

@@ -345,6 +345,8 @@ export interface ConfigureParams {
   model?: string;
   effort?: string;
   approvalMode?: ApprovalMode;
+  /** replaces the whole budget; an empty one lifts all bounds but that of calls */
+  budget?: Budget;
 }
 
 /** SetSecretParams gives the worker a key; an empty value forgets it. */
@@ -693,6 +695,11 @@ export interface Session {
   /** counts the sandboxes the session has had before its present one */
   epoch?: number;
   usage: Usage;
+  budget?: Budget;
+  /** what the model was told so far, about */
+  contextTokens?: number;
+  /** tokens that the model takes; compaction begins at 80 % of it */
+  contextWindow?: number;
 }
 
 /** Status is what a session is doing. */
@@ -713,6 +720,28 @@ export interface Usage {
   outputTokens: number;
   reasoningTokens: number;
   modelCalls: number;
+  /** US dollars, of the calls whose price is known */
+  cost: number;
+  /** model calls whose price is not known: they are not in cost */
+  unpricedCalls?: number;
+}
+
+/** Budget bounds what a session spends. When a bound is reached, the turn waits for an answer: raise it, or stop. A bound that is 0 is none, but for TurnCalls. */
+export interface Budget {
+  /** model calls of one turn; 0: DefaultTurnCalls */
+  turnCalls?: number;
+  /** input and output of one turn */
+  turnTokens?: number;
+  /** US dollars of one turn */
+  turnCost?: number;
+  /** from the begin of one turn */
+  turnSeconds?: number;
+  /** input and output of the session */
+  tokens?: number;
+  /** US dollars of the session */
+  cost?: number;
+  /** of all turns of the session */
+  seconds?: number;
 }
 
 /** ItemKind says what an item is. */
@@ -875,8 +904,10 @@ export interface Commands {
   adopt: { params: AdoptParams; result: AdoptResult };
   /** Renames a session; a user's title is never overwritten by a generated one. */
   title: { params: TitleParams; result: SessionResult };
-  /** Changes a session's model, reasoning effort or approval mode. */
+  /** Changes a session's model, reasoning effort, approval mode or budget. */
   configure: { params: ConfigureParams; result: SessionResult };
+  /** Shortens what the model is told of the conversation so far, before its next call; history and forks keep all of it. */
+  compact: { params: SessionParams; result: Empty };
   /** Gives this host's worker a key; it stays in its memory. */
   setSecret: { params: SetSecretParams; result: Empty };
   /** Keeps a session for later: its sandbox is stopped where that saves something, and its files stay. */
@@ -932,6 +963,7 @@ export const methods = {
   adopt: "sandboxAgent/adopt",
   title: "sandboxAgent/title",
   configure: "sandboxAgent/configure",
+  compact: "sandboxAgent/compact",
   setSecret: "sandboxAgent/setSecret",
   pause: "sandboxAgent/pause",
   destroy: "sandboxAgent/destroy",

@@ -5,7 +5,10 @@
 // The package depends on nothing but the standard library.
 package editors
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // Name and Version of the product as told to editors.
 const (
@@ -89,6 +92,9 @@ type Session struct {
 	HostID          string       `json:"hostId"`
 	Epoch           int64        `json:"epoch,omitempty"` // counts the sandboxes the session has had before its present one
 	Usage           Usage        `json:"usage"`
+	Budget          *Budget      `json:"budget,omitempty"`
+	ContextTokens   int64        `json:"contextTokens,omitempty"` // what the model was told so far, about
+	ContextWindow   int64        `json:"contextWindow,omitempty"` // tokens that the model takes; compaction begins at 80 % of it
 }
 
 // Status is what a session is doing.
@@ -116,11 +122,13 @@ type State struct {
 
 // Usage counts what a turn or a session has spent.
 type Usage struct {
-	InputTokens     int64 `json:"inputTokens"`
-	CachedTokens    int64 `json:"cachedTokens"`
-	OutputTokens    int64 `json:"outputTokens"`
-	ReasoningTokens int64 `json:"reasoningTokens"`
-	ModelCalls      int64 `json:"modelCalls"`
+	InputTokens     int64   `json:"inputTokens"`
+	CachedTokens    int64   `json:"cachedTokens"`
+	OutputTokens    int64   `json:"outputTokens"`
+	ReasoningTokens int64   `json:"reasoningTokens"`
+	ModelCalls      int64   `json:"modelCalls"`
+	Cost            float64 `json:"cost"`                    // US dollars, of the calls whose price is known
+	UnpricedCalls   int64   `json:"unpricedCalls,omitempty"` // model calls whose price is not known: they are not in cost
 }
 
 // Add adds v to u.
@@ -130,7 +138,24 @@ func (u *Usage) Add(v Usage) {
 	u.OutputTokens += v.OutputTokens
 	u.ReasoningTokens += v.ReasoningTokens
 	u.ModelCalls += v.ModelCalls
+	u.Cost = math.Round((u.Cost+v.Cost)*1e6) / 1e6
+	u.UnpricedCalls += v.UnpricedCalls
 }
+
+// Budget bounds what a session spends. When a bound is reached, the turn waits for an answer: raise it, or stop. A bound that is
+// 0 is none, but for TurnCalls.
+type Budget struct {
+	TurnCalls   int64   `json:"turnCalls,omitempty"`   // model calls of one turn; 0: DefaultTurnCalls
+	TurnTokens  int64   `json:"turnTokens,omitempty"`  // input and output of one turn
+	TurnCost    float64 `json:"turnCost,omitempty"`    // US dollars of one turn
+	TurnSeconds int64   `json:"turnSeconds,omitempty"` // from the begin of one turn
+	Tokens      int64   `json:"tokens,omitempty"`      // input and output of the session
+	Cost        float64 `json:"cost,omitempty"`        // US dollars of the session
+	Seconds     int64   `json:"seconds,omitempty"`     // of all turns of the session
+}
+
+// DefaultTurnCalls is how many model calls a turn makes before it asks whether to go on.
+const DefaultTurnCalls = 250
 
 // ItemKind says what an item is.
 type ItemKind string

@@ -24,7 +24,7 @@ func (a *app) root() *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print one JSON object per line")
 	root.AddCommand(
-		a.askVerb(), a.attachVerb(), a.sessionsVerb(), a.newVerb(), a.titleVerb(), a.configureVerb(), a.pauseVerb(),
+		a.askVerb(), a.attachVerb(), a.sessionsVerb(), a.newVerb(), a.titleVerb(), a.configureVerb(), a.compactVerb(), a.pauseVerb(),
 		a.switchVerb(), a.forkVerb(), a.adoptVerb(),
 		a.destroyVerb(), a.interruptVerb(), a.approveVerb(), a.rulesVerb(), a.queueVerb(), a.historyVerb(), a.doctorVerb(), a.workerVerb(),
 		a.checkpointVerb(), a.checkpointsVerb(), a.diffVerb(), a.restoreVerb(), a.versionVerb(), a.lspVerb(),

@@ -22,6 +22,7 @@ const (
 	UpdateAnswer    = "answer_approval" // editors.AnswerApprovalParams → editors.AnswerApprovalResult
 	UpdateForget    = "forget_rule"     // editors.RulesParams → editors.RulesResult: those of the session that are gone
 	UpdateConfigure = "configure"       // editors.ConfigureParams → editors.SessionResult
+	UpdateCompact   = "compact"         // editors.SessionParams → SeqResult
 	UpdatePause     = "pause"           // editors.SessionParams → SeqResult
 	UpdateDestroy   = "destroy"         // editors.SessionParams → SeqResult
 	UpdateSwitch    = "switch_backend"  // SwitchInput → editors.SwitchResult
@@ -157,12 +158,14 @@ type TurnEnd struct {
 
 // Activity names.
 const (
-	ActivityModelStep      = "ModelStep"      // ModelStepInput → ModelStepResult
-	ActivityRunTool        = "RunTool"        // RunToolInput → RunToolResult
-	ActivitySeal           = "SealItems"      // SealInput → string (blob ref of the Segment)
-	ActivityCheckpoint     = "TakeCheckpoint" // CheckpointInput → CheckpointOutput
-	ActivityPing           = "Ping"           // nothing → nothing: a worker of the host is there
-	ActivityDestroySandbox = "DestroySandbox" // DestroyInput
+	ActivityModelStep      = "ModelStep"           // ModelStepInput → ModelStepResult
+	ActivityCompact        = "CompactConversation" // CompactInput → CompactResult
+	ActivityTitle          = "SuggestTitle"        // TitleInput → TitleResult
+	ActivityRunTool        = "RunTool"             // RunToolInput → RunToolResult
+	ActivitySeal           = "SealItems"           // SealInput → string (blob ref of the Segment)
+	ActivityCheckpoint     = "TakeCheckpoint"      // CheckpointInput → CheckpointOutput
+	ActivityPing           = "Ping"                // nothing → nothing: a worker of the host is there
+	ActivityDestroySandbox = "DestroySandbox"      // DestroyInput
 
 	ActivityOpenCarried   = "OpenCarried"   // OpenInput → CarryOutput
 	ActivityMergeInto     = "MergeInto"     // MergeInput → CarryOutput
@@ -216,6 +219,12 @@ type ModelStepInput struct {
 	Effort  string    `json:"effort,omitempty"`
 
 	Permissions string `json:"permissions,omitempty"` // hash of those that the session knows
+
+	Tokens  int64 `json:"tokens,omitempty"`  // about what Head holds; 0: nobody has told
+	TooLong int64 `json:"tooLong,omitempty"` // tokens that this model has refused as too many
+	// Compact makes the result Full whatever the length, Compacted never.
+	Compact   bool `json:"compact,omitempty"`
+	Compacted bool `json:"compacted,omitempty"`
 }
 
 // ModelStepResult is what the model answered. A failure that the workflow must explain is a value, not an activity error.
@@ -223,13 +232,50 @@ type ModelStepResult struct {
 	Head        string        `json:"head"` // the conversation with Pending and the answer
 	Reasoning   Text          `json:"reasoning"`
 	Message     Text          `json:"message"`
+	Permissions *Permissions  `json:"permissions,omitempty"` // of the calls, unless they are as the session knows them
 	Calls       []CallRequest `json:"calls,omitempty"`
 	Usage       editors.Usage `json:"usage"`
 	Incomplete  string        `json:"incomplete,omitempty"`
 	Interrupted bool          `json:"interrupted,omitempty"`
 	Failure     *ModelFailure `json:"failure,omitempty"`
 	Confinement string        `json:"confinement,omitempty"` // what keeps commands: none, fs, fs+net or container
-	Permissions *Permissions  `json:"permissions,omitempty"` // of the calls, unless they are as the session knows them
+
+	Tokens int64 `json:"tokens,omitempty"` // about what Head holds
+	Window int64 `json:"window,omitempty"` // tokens that the model takes
+	Full   bool  `json:"full,omitempty"`   // the model was not called: the conversation has to be compacted first
+}
+
+// CompactInput asks to make a conversation shorter. It must hold all that is pending.
+type CompactInput struct {
+	Sandbox
+	Head    string `json:"head"`
+	Model   string `json:"model"`
+	Tokens  int64  `json:"tokens"`            // about what Head holds
+	TooLong int64  `json:"tooLong,omitempty"` // as in ModelStepInput
+	Place   string `json:"place"`             // where files and commands are, in words
+}
+
+// CompactResult is the shorter conversation. The longer one stays valid.
+type CompactResult struct {
+	Head   string        `json:"head"`
+	Before int64         `json:"before"` // tokens, about
+	After  int64         `json:"after"`
+	How    string        `json:"how"`              // in words; "" when there was nothing to leave out
+	Failed string        `json:"failed,omitempty"` // why there is no summary
+	Usage  editors.Usage `json:"usage"`
+}
+
+// TitleInput asks for a title for a conversation.
+type TitleInput struct {
+	Sandbox
+	Head  string `json:"head"`
+	Model string `json:"model"`
+}
+
+// TitleResult is a title, "" when there is none.
+type TitleResult struct {
+	Title string        `json:"title"`
+	Usage editors.Usage `json:"usage"`
 }
 
 // Text is a text with its beginning inline and the whole in a blob when it is long.
@@ -248,6 +294,9 @@ type CallRequest struct {
 	Subject   string `json:"subject,omitempty"` // one line for people: the command, or the files
 	Network   bool   `json:"network,omitempty"` // with Ref: the command asks for the network
 }
+
+// FailureTooLong is the Kind of a failure because of the conversation's length; the same as model.ErrTooLong.
+const FailureTooLong = "tooLong"
 
 // ModelFailure says why a model call failed and whether to try again.
 type ModelFailure struct {

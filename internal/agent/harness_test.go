@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -36,6 +37,11 @@ type harness struct {
 	noKeeping error
 
 	carried carried
+
+	compacted []CompactInput
+	compact   func(CompactInput) (CompactResult, error)
+	titled    []TitleInput
+	title     func(TitleInput) (TitleResult, error)
 }
 
 func newHarness(t *testing.T) *harness {
@@ -45,6 +51,10 @@ func newHarness(t *testing.T) *harness {
 	h.tool = func(context.Context, RunToolInput) (RunToolResult, error) {
 		return RunToolResult{Status: editors.ItemCompleted, ModelRef: "sha256:result"}, nil
 	}
+	h.compact = func(in CompactInput) (CompactResult, error) {
+		return CompactResult{Head: "sha256:short", Before: in.Tokens, After: 21_000, How: "it was summarised", Usage: editors.Usage{InputTokens: 7, ModelCalls: 1}}, nil
+	}
+	h.title = func(TitleInput) (TitleResult, error) { return TitleResult{}, errors.New("no title") }
 	w := &Workflows{Ring: func(_ string, seq int64) { h.rung = seq }}
 	h.env.RegisterWorkflowWithOptions(w.Agent, workflow.RegisterOptions{Name: WorkflowName})
 	register := func(name string, f any) {
@@ -67,6 +77,14 @@ func newHarness(t *testing.T) *harness {
 			return CheckpointOutput{Failure: h.noPicture}, nil
 		}
 		return CheckpointOutput{Checkpoint: &editors.Checkpoint{ID: fmt.Sprint("c", len(h.pictured)), TurnID: in.TurnID, ItemID: in.ItemID, Summary: in.Summary}}, nil
+	})
+	register(ActivityCompact, func(_ context.Context, in CompactInput) (CompactResult, error) {
+		record(h, &h.compacted, in)
+		return h.compact(in)
+	})
+	register(ActivityTitle, func(_ context.Context, in TitleInput) (TitleResult, error) {
+		record(h, &h.titled, in)
+		return h.title(in)
 	})
 	register(ActivityKeepRule, func(_ context.Context, in KeepRuleInput) error {
 		record(h, &h.kept, in)

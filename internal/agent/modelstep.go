@@ -25,45 +25,78 @@ const (
 	sealTimeout      = 30 * time.Second
 )
 
-// modelStep calls the model once, with retries, and records what it answered.
+// modelStep calls the model once, with retries, and records what it answered. A conversation that is too long is compacted
+// first.
 func (s *session) modelStep(ctx workflow.Context) error {
+	full, err := s.tryModel(ctx, false)
+	if !full || err != nil {
+		return err
+	}
+	if s.compact(ctx); s.Turn.Interrupt || ctx.Err() != nil {
+		return nil
+	}
+	_, err = s.tryModel(ctx, true)
+	return err
+}
+
+// tryModel is one model call; full means that it was not made, or refused, because the conversation is too long, which cannot
+// be once it is compacted.
+func (s *session) tryModel(ctx workflow.Context, compacted bool) (full bool, err error) {
 	item := s.startItem(ctx, editors.Item{TurnID: s.Turn.ID, Kind: editors.AgentMessage, Status: editors.ItemInProgress})
 	id, seq := item.ID, item.Seq
 	s.setState(ctx, editors.StatusRunning, "Waiting for the model "+s.Session.Model+".")
 	failures, lost := 0, 0
 	for attempt := 1; ; attempt++ {
-		res, err := s.callModel(ctx, id, seq, attempt)
+		res, err := s.callModel(ctx, id, seq, attempt, compacted)
+		s.learn(res)
 		switch {
 		case errors.Is(err, errLost):
 			if lost++; lost > maxLostAttempts {
-				return s.failModel(ctx, id, ModelFailure{Message: "The worker stopped again and again during a model call.", Remedy: "Run `sandbox-agent doctor`."})
+				return false, s.failModel(ctx, id, ModelFailure{Message: "The worker stopped again and again during a model call.", Remedy: "Run `sandbox-agent doctor`."})
 			}
 			s.setState(ctx, editors.StatusRecovering, fmt.Sprintf("The worker stopped during the model call; asking again (try %d).", attempt+1))
 			continue
 		case err != nil:
-			return s.abandonMessage(ctx, id, err)
+			return false, s.abandonMessage(ctx, id, err)
+		case res.Full, res.tooLong() && !compacted:
+			s.endItem(ctx, id, func(i *editors.Item) { i.Status = editors.ItemCompleted })
+			return true, nil
 		case res.Failure == nil:
 			s.recordAnswer(ctx, id, attempt, res)
-			return nil
+			return false, nil
 		}
 		failures++
 		if !res.Failure.Retryable || failures >= maxModelAttempts || res.Failure.RetryAfter > maxRetryAfter {
 			s.keepPartial(id, attempt, res.Message)
-			if res.Head != "" { // what the model was to see is in the conversation, though it did not answer
-				s.Head, s.Pending = res.Head, nil
-			}
-			return s.failModel(ctx, id, *res.Failure)
+			return false, s.failModel(ctx, id, *res.Failure)
 		}
 		if err := s.backOff(ctx, failures, *res.Failure); err != nil {
-			return s.abandonMessage(ctx, id, err)
+			return false, s.abandonMessage(ctx, id, err)
 		}
 	}
 }
 
-func (s *session) callModel(ctx workflow.Context, itemID string, seq int64, attempt int) (ModelStepResult, error) {
+// learn takes what a call says of the conversation, whatever else came of it: what the model was to see is in it, also when
+// it did not answer.
+func (s *session) learn(res ModelStepResult) {
+	if res.Head == "" {
+		return
+	}
+	s.Head, s.Pending = res.Head, nil
+	s.Tokens, s.Session.ContextTokens, s.Session.ContextWindow = res.Tokens, res.Tokens, res.Window
+	if res.tooLong() {
+		s.learnTooLong(res)
+	}
+}
+
+// tooLong tells whether the model refused the conversation because of its length.
+func (r ModelStepResult) tooLong() bool { return r.Failure != nil && r.Failure.Kind == FailureTooLong }
+
+func (s *session) callModel(ctx workflow.Context, itemID string, seq int64, attempt int, compacted bool) (ModelStepResult, error) {
 	in := ModelStepInput{
 		Sandbox: s.sandbox(), TurnID: s.Turn.ID, ItemID: itemID, ItemSeq: seq, Attempt: attempt,
 		Head: s.Head, Pending: s.Pending, Model: s.Session.Model, Effort: s.Session.Effort, Permissions: s.Permissions.Hash,
+		Tokens: s.Tokens, TooLong: s.tooLong(), Compact: s.CompactDue && !compacted, Compacted: compacted,
 	}
 	var res ModelStepResult
 	opts := workflow.ActivityOptions{StartToCloseTimeout: modelTimeout, HeartbeatTimeout: modelHeartbeat}
@@ -80,12 +113,9 @@ func (s *session) backOff(ctx workflow.Context, failures int, f ModelFailure) er
 
 // recordAnswer turns a model's answer into items and the turn's next calls.
 func (s *session) recordAnswer(ctx workflow.Context, id string, attempt int, res ModelStepResult) {
-	s.Head, s.Pending = res.Head, nil
 	s.recordConfinement(ctx, res.Confinement)
 	s.recordPermissions(ctx, res.Permissions)
 	res.Usage.ModelCalls = 1
-	s.Turn.Usage.Add(res.Usage)
-	s.Session.Usage.Add(res.Usage)
 	if res.Reasoning.Inline != "" {
 		r := s.startItem(ctx, withText(editors.Item{TurnID: s.Turn.ID, Kind: editors.Reasoning, Status: editors.ItemCompleted, Attempt: attempt}, res.Reasoning))
 		s.endItem(ctx, r.ID, func(*editors.Item) {})
@@ -100,8 +130,7 @@ func (s *session) recordAnswer(ctx workflow.Context, id string, attempt int, res
 			i.Error = "The answer stops early: " + res.Incomplete
 		}
 	})
-	usage := s.Session.Usage
-	s.emit(ctx, editors.Event{Type: editors.UsageUpdated, Usage: &usage})
+	s.spend(ctx, res.Usage)
 	for _, c := range res.Calls {
 		item := s.startItem(ctx, editors.Item{
 			TurnID: s.Turn.ID, Kind: editors.ToolCall, Status: editors.ItemInProgress, Tool: c.Tool, Arguments: c.Arguments, Text: preview(c.Subject, 500), Refs: argumentRefs(c),

@@ -18,7 +18,6 @@ const (
 	maxEvents      = 256
 	maxEventBytes  = 192 << 10
 	maxSeen        = 256
-	maxModelCalls  = 250 // of one turn
 	sealAboveItems = 80
 	sealAboveBytes = 96 << 10
 	keepLiveItems  = 24
@@ -53,6 +52,11 @@ type State struct {
 
 	Head    string    `json:"head,omitempty"`    // the conversation
 	Pending []Pending `json:"pending,omitempty"` // what the model has not seen yet
+	Tokens  int64     `json:"tokens,omitempty"`  // about what Head holds; 0: nobody has told yet
+	// CompactDue: the conversation is to be compacted before the next model call.
+	CompactDue bool     `json:"compactDue,omitempty"`
+	TooLong    *TooLong `json:"tooLong,omitempty"`
+	TitleDue   bool     `json:"titleDue,omitempty"` // a title is to be made
 
 	NextItem     int                `json:"nextItem"`
 	NextTurn     int                `json:"nextTurn"`
@@ -93,6 +97,9 @@ type State struct {
 	Pictured string `json:"pictured,omitempty"` // what the last checkpoint is of
 	Stopped  bool   `json:"stopped,omitempty"`  // the sandbox was stopped because the session pauses
 
+	Raised Raised        `json:"raised,omitzero"`  // bounds of the session's budget
+	Worked time.Duration `json:"worked,omitempty"` // in all turns that have ended
+
 	Paused      bool   `json:"paused,omitempty"`
 	Confinement string `json:"confinement,omitempty"` // what kept commands at the last model call
 	Seen        []Seen `json:"seen,omitempty"`
@@ -112,11 +119,22 @@ type Turn struct {
 	Usage     editors.Usage `json:"usage"`
 	Calls     []Call        `json:"calls,omitempty"`  // of the last model step, until all are done
 	Steers    []Pending     `json:"steers,omitempty"` // messages for the next model call
+	// Began is what the workspace restricted when the turn began, if it was changed since.
+	Began *policy.Policy `json:"began,omitempty"`
 	Interrupt bool          `json:"interrupt,omitempty"`
 	Touched   bool          `json:"touched,omitempty"` // something that may change the workspace was begun
 	Ready     bool          `json:"ready,omitempty"`   // the sandbox was seen to be there
-	// Began is what the workspace restricted when the turn began, if it was changed since.
-	Began *policy.Policy `json:"began,omitempty"`
+
+	StartedAt  time.Time     `json:"startedAt,omitzero"`
+	Waited     time.Duration `json:"waited,omitempty"` // at its budget
+	WaitsSince time.Time     `json:"waitsSince,omitzero"`
+	Raised     Raised        `json:"raised,omitzero"`
+}
+
+// TooLong is what a model has refused as too long: its window is smaller than what was taken for it.
+type TooLong struct {
+	Model  string `json:"model"`
+	Tokens int64  `json:"tokens"` // about
 }
 
 // Call is a tool call of the running turn.

@@ -4,7 +4,6 @@ package agent
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -15,7 +14,7 @@ import (
 
 // openTurn makes turn id the running one.
 func (s *session) openTurn(ctx workflow.Context, id int) {
-	s.Turn = &Turn{ID: id}
+	s.Turn = &Turn{ID: id, StartedAt: workflow.Now(ctx)}
 	s.Session.TurnID = id
 	s.Paused, s.Stopped = false, false
 	s.emit(ctx, editors.Event{Type: editors.TurnStarted, TurnID: id})
@@ -75,6 +74,8 @@ func (s *session) runTurn(ctx workflow.Context) error {
 		switch {
 		case s.Turn.Interrupt || s.destroying:
 			return s.endTurn(ctx, editors.TurnInterrupted, nil)
+		case errors.Is(err, errStopped):
+			return s.endTurn(ctx, editors.TurnInterrupted, nil)
 		case errors.As(err, &failed):
 			return s.endTurn(ctx, editors.TurnFailed, failed)
 		case err != nil:
@@ -91,8 +92,8 @@ func (s *session) step(ctx workflow.Context) (bool, error) {
 	if len(s.Turn.Calls) > 0 {
 		return true, s.toolStep(ctx)
 	}
-	if s.Turn.Usage.ModelCalls >= maxModelCalls {
-		return false, &turnFailure{code: editors.CodeLimit, message: fmt.Sprintf("The turn stopped after %d model calls.", maxModelCalls), remedy: "Ask the agent to go on if it should."}
+	if err := s.keepBudget(ctx); err != nil {
+		return false, err
 	}
 	s.Pending = append(s.Pending, s.Turn.Steers...)
 	s.Turn.Steers = nil

@@ -17,6 +17,7 @@ func (s *session) endTurn(ctx workflow.Context, status editors.TurnStatus, faile
 	s.withdrawApprovals(ctx, turn.ID)
 	s.checkpointAfter(ctx, turn) // before anybody learns that the turn has ended: what is written from then on is the user's
 	s.Pending = append(s.Pending, turn.Steers...)
+	s.Worked += s.turnTime(ctx)
 	usage := turn.Usage
 	end := editors.Event{Type: editors.TurnEnded, TurnID: turn.ID, Status: status, Usage: &usage}
 	if failed != nil {
@@ -33,6 +34,9 @@ func (s *session) endTurn(ctx workflow.Context, status editors.TurnStatus, faile
 		left := s.Former
 		s.Former = nil
 		s.doom(ctx, left...)
+	}
+	if status == editors.TurnCompleted {
+		s.wantTitle(ctx, turn.ID)
 	}
 	if !s.opDue() {
 		s.nextQueued(ctx)

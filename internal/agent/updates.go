@@ -41,6 +41,7 @@ func (s *session) register(ctx workflow.Context) error {
 		{UpdateAnswer, s.answer, s.validateAnswer},
 		{UpdateForget, s.forgetRule, s.validateForget},
 		{UpdateConfigure, s.configure, s.validateConfigure},
+		{UpdateCompact, s.compactSoon, s.validateCompact},
 		{UpdatePause, s.pause, s.validatePause},
 		{UpdateDestroy, s.destroy, s.validateDestroy},
 		{UpdateSwitch, s.switchBackend, s.validateSwitch},
@@ -281,6 +282,9 @@ func (s *session) validateConfigure(in editors.ConfigureParams) error {
 	if err := s.open(); err != nil {
 		return err
 	}
+	if err := checkBudget(in.Budget); err != nil {
+		return err
+	}
 	return CheckApprovalMode(in.ApprovalMode)
 }
 
@@ -295,22 +299,21 @@ func CheckApprovalMode(m editors.ApprovalMode) error {
 
 func (s *session) configure(ctx workflow.Context, in editors.ConfigureParams) (editors.SessionResult, error) {
 	changed := in.Model != "" && in.Model != s.Session.Model || in.Effort != "" && in.Effort != s.Session.Effort ||
-		in.ApprovalMode != "" && in.ApprovalMode != s.Session.ApprovalMode
+		in.ApprovalMode != "" && in.ApprovalMode != s.Session.ApprovalMode || in.Budget != nil
 	if in.Model != "" {
 		s.Session.Model = in.Model
 	}
 	if in.Effort != "" {
 		s.Session.Effort = in.Effort
 	}
-	remode := in.ApprovalMode != "" && in.ApprovalMode != s.Session.ApprovalMode
-	if remode {
+	if in.ApprovalMode != "" {
 		s.Session.ApprovalMode = in.ApprovalMode
+	}
+	if in.Budget != nil {
+		s.setBudget(*in.Budget)
 	}
 	if changed {
 		s.sessionUpdated(ctx)
-	}
-	if remode {
-		s.rejudge(ctx, decidedByMode)
 	}
 	return editors.SessionResult{Session: s.Session, Seq: s.Seq}, nil
 }

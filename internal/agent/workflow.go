@@ -45,6 +45,7 @@ type session struct {
 	asides     int      // what runs beside the main loop
 	picturing  int      // checkpoints being taken of the workspace as it is, which nothing may change meanwhile
 	dropping   bool     // Doomed is being worked on
+	titling    bool     // a title is being made
 	ensuring   bool     // the sandbox is being looked for, or made again
 	unready    *Failure // why it is not there
 }
@@ -66,6 +67,7 @@ func (w *Workflows) Agent(ctx workflow.Context, in Input) error {
 		s.pictureStart(ctx)
 	}
 	s.dropDoomed(ctx)
+	s.makeTitle(ctx)
 	for {
 		switch err := s.next(ctx); {
 		case errors.Is(err, errRoll):

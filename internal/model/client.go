@@ -59,6 +59,13 @@ func (l *learned) store(base, wire, key string, lacks features) {
 	}
 }
 
+// lack remembers one thing that a server does not have.
+func (l *learned) lack(key string, f feature) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lacks[key] = features{f: true}
+}
+
 // remote is a Model at a server.
 type remote struct {
 	opts    Options

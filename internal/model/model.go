@@ -19,6 +19,9 @@ const (
 	KindReasoning  Kind = "reasoning"
 	KindToolCall   Kind = "toolCall"
 	KindToolResult Kind = "toolResult"
+	// KindCompaction stands for what came before it. Only the provider that made it can read its Raw; for others its Text is
+	// what is left.
+	KindCompaction Kind = "compaction"
 )
 
 // Entry is one entry of a conversation, independent of the provider. Our own log of entries is the memory of a session;
@@ -54,10 +57,12 @@ type Request struct {
 
 // Usage counts tokens.
 type Usage struct {
-	InputTokens     int64 `json:"inputTokens"`
-	CachedTokens    int64 `json:"cachedTokens,omitempty"`
-	OutputTokens    int64 `json:"outputTokens"`
-	ReasoningTokens int64 `json:"reasoningTokens,omitempty"`
+	InputTokens  int64 `json:"inputTokens"`
+	CachedTokens int64 `json:"cachedTokens,omitempty"`
+	// CacheWriteTokens are those of the input that were written to the prompt cache, where that costs more.
+	CacheWriteTokens int64 `json:"cacheWriteTokens,omitempty"`
+	OutputTokens     int64 `json:"outputTokens"`
+	ReasoningTokens  int64 `json:"reasoningTokens,omitempty"`
 }
 
 // Response is what a model answered: reasoning, text and tool calls in the order they were made.
@@ -86,6 +91,13 @@ type Model interface {
 	// returns the whole. Every error is an *Error; the Response then holds what had arrived, without tool calls that were not
 	// whole: those must not be run.
 	Respond(ctx context.Context, req Request, onDelta func(Delta)) (Response, error)
+}
+
+// Compactor is a Model whose server may be able to compact conversations.
+type Compactor interface {
+	// Compact returns entries that stand for req.Input in later requests to the same server. An *Error of kind ErrRefused
+	// means that the server does not offer it.
+	Compact(ctx context.Context, req Request) (Response, error)
 }
 
 // Info describes a model that can be chosen.

@@ -49,6 +49,8 @@ type Options struct {
 	Organization, Project string
 	// HeaderTimeout bounds the wait for the first byte of an answer, IdleTimeout the wait for the next one; both 60 s when 0.
 	HeaderTimeout, IdleTimeout time.Duration
+	// Facts replace what is known of models, by id; zero fields leave it.
+	Facts map[string]Facts
 	// HTTPClient replaces the default one (10 s to connect; proxies from the environment). It must not have a Timeout, which
 	// would cut long answers.
 	HTTPClient *http.Client

@@ -12,6 +12,7 @@ const noResult = "No result was recorded for this call."
 //   - every tool call has exactly one result, which follows the run of entries it was made in, before anything else; a missing
 //     one is synthesised, an orphaned or repeated one dropped;
 //   - reasoning is kept only if this provider made it, can read it again (Raw), and something it led to follows;
+//   - a compaction of another provider is the text that is left of it;
 //   - texts are valid UTF-8 without NUL, arguments are JSON objects, empty messages are gone.
 //
 // A run is what a model says between two user messages or tool results. An empty provider drops all reasoning.
@@ -31,6 +32,9 @@ func repair(entries []Entry, provider string) []Entry {
 			r.call(i, e)
 		case KindToolResult:
 			r.endRun()
+		case KindCompaction:
+			r.endRun()
+			r.compaction(e)
 		}
 	}
 	r.endRun()
@@ -89,6 +93,15 @@ func (r *repairer) reasoning(e Entry) {
 		e.Text = cleanText(e.Text)
 		r.thoughts = append(r.thoughts, e)
 	}
+}
+
+// compaction is kept for who can read it, and is words of the program for others.
+func (r *repairer) compaction(e Entry) {
+	if own := r.ours(e); len(own.Raw) > 0 {
+		r.emit(own)
+		return
+	}
+	r.emitText(Entry{Kind: KindUser, Text: e.Text})
 }
 
 func (r *repairer) call(at int, e Entry) {

@@ -111,6 +111,9 @@ func responsesItem(e Entry) responses.ResponseInputItemUnionParam {
 	case KindReasoning:
 		reasoning := param.Override[responses.ResponseReasoningItemParam](e.Raw)
 		return responses.ResponseInputItemUnionParam{OfReasoning: &reasoning}
+	case KindCompaction:
+		compaction := param.Override[responses.ResponseCompactionItemParam](e.Raw)
+		return responses.ResponseInputItemUnionParam{OfCompaction: &compaction}
 	case KindToolCall:
 		return responses.ResponseInputItemParamOfFunctionCall(e.Arguments, e.CallID, e.Name)
 	case KindToolResult:

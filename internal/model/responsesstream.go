@@ -57,16 +57,26 @@ type responseObject struct {
 	Incomplete struct {
 		Reason string `json:"reason"`
 	} `json:"incomplete_details"`
-	Usage struct {
-		Input        int64 `json:"input_tokens"`
-		Output       int64 `json:"output_tokens"`
-		InputDetails struct {
-			Cached int64 `json:"cached_tokens"`
-		} `json:"input_tokens_details"`
-		OutputDetails struct {
-			Reasoning int64 `json:"reasoning_tokens"`
-		} `json:"output_tokens_details"`
-	} `json:"usage"`
+	Usage responseUsage `json:"usage"`
+}
+
+type responseUsage struct {
+	Input        int64 `json:"input_tokens"`
+	Output       int64 `json:"output_tokens"`
+	InputDetails struct {
+		Cached     int64 `json:"cached_tokens"`
+		CacheWrite int64 `json:"cache_write_tokens"`
+	} `json:"input_tokens_details"`
+	OutputDetails struct {
+		Reasoning int64 `json:"reasoning_tokens"`
+	} `json:"output_tokens_details"`
+}
+
+func (u responseUsage) counted() Usage {
+	return Usage{
+		InputTokens: u.Input, CachedTokens: u.InputDetails.Cached, CacheWriteTokens: u.InputDetails.CacheWrite,
+		OutputTokens: u.Output, ReasoningTokens: u.OutputDetails.Reasoning,
+	}
 }
 
 type deltaEvent struct {
@@ -191,10 +201,7 @@ func reasoningDone(a *answer, s slot, i outputItem) error {
 // end takes the last event. It repeats all items, so what was not streamed comes from there.
 func (w *responsesWire) end(c *call, a *answer, r responseObject) error {
 	a.model = r.Model
-	a.usage = Usage{
-		InputTokens: r.Usage.Input, CachedTokens: r.Usage.InputDetails.Cached,
-		OutputTokens: r.Usage.Output, ReasoningTokens: r.Usage.OutputDetails.Reasoning,
-	}
+	a.usage = r.Usage.counted()
 	for index, i := range r.Output {
 		if err := w.item(a, index, i, true); err != nil {
 			return err

@@ -100,7 +100,7 @@ func (p Policy) unreadable(mode editors.ApprovalMode, call Call) Verdict {
 // known says whether name is one of the tools.
 func known(name string) bool {
 	switch name {
-	case execCommand, writeStdin, applyPatch, "read_file", "list", "search":
+	case execCommand, writeStdin, applyPatch, "read_file", "list", "search", "update_plan":
 		return true
 	}
 	return false

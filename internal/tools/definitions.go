@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"sandboxagent/internal/conversation"
 	"sandboxagent/internal/model"
 )
 
@@ -18,6 +19,7 @@ const (
 	list        = "list"
 	search      = "search"
 	applyPatch  = "apply_patch"
+	updatePlan  = conversation.PlanTool
 )
 
 // Definitions returns the tools in the order they are told to the model. The caller may change what it gets.
@@ -88,11 +90,25 @@ func Definitions() []model.Tool {
 				"place in the file. Unified diffs work too.",
 			Parameters: object([]string{"patch"}, properties{"patch": text("The patch.")}),
 		},
+		{
+			Name: updatePlan,
+			Description: "Keep the list of what is to do for a task of several steps; the user sees it. Give the whole list every time, " +
+				"with one step in_progress.",
+			Parameters: object([]string{"plan"}, properties{"plan": map[string]any{
+				"type": "array", "description": "The steps in order.",
+				"items": object([]string{"step", "status"}, properties{
+					"step":   text("What is to do, in a few words."),
+					"status": map[string]any{"type": "string", "enum": []string{"pending", "in_progress", "completed"}, "description": "How far it is."},
+				}),
+			}}),
+		},
 	}
 }
 
 // ReadOnly says whether the tool of this name never changes anything.
-func ReadOnly(name string) bool { return name == readFile || name == list || name == search }
+func ReadOnly(name string) bool {
+	return name == readFile || name == list || name == search || name == updatePlan
+}
 
 // names lists the tools for a message.
 func names() string {

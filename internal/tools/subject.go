@@ -38,6 +38,9 @@ func subjectOf(call Call) (string, error) {
 	case applyPatch:
 		args, err := parse[patchArgs](call)
 		return patchSubject(args.Patch), err
+	case updatePlan:
+		args, err := parse[planArgs](call)
+		return planSubject(args), err
 	case readFile:
 		args, err := parse[readArgs](call)
 		return orElse(args.Path, "."), err
@@ -69,6 +72,7 @@ func parse[T any](call Call) (args T, err error) {
 func Describe(call Call) string {
 	verbs := map[string]string{
 		execCommand: "run ", writeStdin: "", applyPatch: "", readFile: "read ", list: "list ", search: "search for ",
+		updatePlan: "",
 	}
 	return verbs[call.Name] + Subject(call)
 }

@@ -109,6 +109,8 @@ func dispatch(ctx context.Context, env Env, call Call) (Result, error) {
 		return runSearch(ctx, env, call)
 	case applyPatch:
 		return runPatch(ctx, env, call)
+	case updatePlan:
+		return runPlan(call)
 	}
 	return Result{}, sandbox.Errorf(sandbox.ClassInvalid, "run tool", "there is no tool %q; the tools are %s", call.Name, names())
 }

@@ -39,6 +39,8 @@ type Live interface {
 // Models gives out models; model.Registry is one.
 type Models interface {
 	Get(id string) (model.Model, error)
+	Facts(id string) model.Facts
+	Cheap(id string) string // the model for small jobs beside one
 }
 
 // Activities are what the workflows ask of the world. Set all fields before registering them.

@@ -12,6 +12,7 @@ import (
 
 	"sandboxagent/editors"
 	"sandboxagent/internal/agent"
+	"sandboxagent/internal/conversation"
 	"sandboxagent/internal/instructions"
 	"sandboxagent/internal/model"
 	"sandboxagent/internal/tools"
@@ -46,7 +47,7 @@ func (a *Activities) withInstructions(ctx context.Context, in agent.ModelStepInp
 		at++
 	}
 	out := append([]model.Entry(nil), added[:at]...)
-	out = append(out, model.Entry{Kind: model.KindUser, Text: message})
+	out = append(out, model.Entry{Kind: model.KindUser, Text: message, Provider: conversation.Program})
 	return append(out, added[at:]...)
 }
 

@@ -36,24 +36,29 @@ func (a *Activities) ModelStep(ctx context.Context, in agent.ModelStepInput) (ag
 	live := &liveText{live: a.Live, in: in}
 	defer beat(ctx, live.tail)()
 	defer a.Live.Forget(in.SessionID, in.ItemID)
-	head, entries, err := a.conversation(ctx, in)
+	told, err := a.conversation(ctx, in)
 	if err != nil {
 		return agent.ModelStepResult{}, err
+	}
+	if in.Compact || !in.Compacted && full(told.tokens, told.window) {
+		out := told.result()
+		out.Full = true
+		return out, nil
 	}
 	mctx, cancel := untilStop(ctx, carry.ErrStopped)
 	defer cancel()
 	m, err := a.Models.Get(in.Model)
 	if err != nil {
-		return failure(head, err), nil
+		return told.failure(err), nil
 	}
 	res, err := m.Respond(mctx, model.Request{
-		Model: in.Model, Effort: in.Effort, Instructions: systemPrompt, Input: entries, Tools: tools.Definitions(), CacheKey: in.SessionID,
+		Model: in.Model, Effort: in.Effort, Instructions: systemPrompt, Input: told.entries, Tools: tools.Definitions(), CacheKey: in.SessionID,
 	}, live.delta)
 	keep, stop := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
 	defer stop()
 	switch {
 	case err == nil:
-		out, err := a.answer(keep, head, res, false)
+		out, err := a.answer(keep, in.Model, told, res, false)
 		out.Confinement = a.confinement(in.Sandbox)
 		if len(out.Calls) > 0 {
 			out.Permissions = a.permissions(in.Sandbox, in.Permissions)
@@ -62,30 +67,48 @@ func (a *Activities) ModelStep(ctx context.Context, in agent.ModelStepInput) (ag
 	case stopping(ctx):
 		return agent.ModelStepResult{}, workerStopped()
 	case ctx.Err() != nil:
-		return a.answer(keep, head, partial(res), true)
+		return a.answer(keep, in.Model, told, partial(res), true)
 	}
-	out := failure(head, err)
+	out := told.failure(err)
 	out.Message, err = a.inline(keep, textOf(res, model.KindAssistant))
 	return out, err
 }
 
+// told is what a model is told by a call.
+type told struct {
+	head    blob.Ref
+	entries []model.Entry
+	tokens  int64 // about
+	window  int64
+}
+
+// result holds what a call says of the conversation, whatever comes of it.
+func (t told) result() agent.ModelStepResult {
+	return agent.ModelStepResult{Head: string(t.head), Tokens: t.tokens, Window: t.window}
+}
+
 // conversation loads what was said and adds what the model has not seen; the result is stored before the call.
-func (a *Activities) conversation(ctx context.Context, in agent.ModelStepInput) (blob.Ref, []model.Entry, error) {
+func (a *Activities) conversation(ctx context.Context, in agent.ModelStepInput) (told, error) {
 	before, err := conversation.Load(ctx, a.Blobs, blob.Ref(in.Head))
 	if err != nil {
-		return "", nil, err
+		return told{}, err
 	}
 	var added []model.Entry
 	for _, p := range in.Pending {
 		e, err := a.entry(ctx, p)
 		if err != nil {
-			return "", nil, err
+			return told{}, err
 		}
 		added = append(added, e)
 	}
 	added = a.withInstructions(ctx, in, before, added)
-	head, err := conversation.Append(ctx, a.Blobs, blob.Ref(in.Head), added)
-	return head, append(before, added...), err
+	t := told{entries: append(before, added...), window: a.window(in.Model, in.TooLong)}
+	t.tokens = overhead() + conversation.Tokens(t.entries)
+	if in.Tokens > 0 {
+		t.tokens = in.Tokens + conversation.Tokens(added)
+	}
+	t.head, err = conversation.Append(ctx, a.Blobs, blob.Ref(in.Head), added)
+	return t, err
 }
 
 func (a *Activities) entry(ctx context.Context, p agent.Pending) (model.Entry, error) {
@@ -104,7 +127,11 @@ func (a *Activities) entry(ctx context.Context, p agent.Pending) (model.Entry, e
 			return model.Entry{}, fmt.Errorf("read the context of a message: %w", err)
 		}
 	}
-	return model.Entry{Kind: model.Kind(p.Kind), CallID: p.CallID, Text: text + describeContext(contexts)}, nil
+	e := model.Entry{Kind: model.Kind(p.Kind), CallID: p.CallID, Text: text + describeContext(contexts)}
+	if p.Note {
+		e.Provider = conversation.Program
+	}
+	return e, nil
 }
 
 // describeContext puts what the editor sent along into words for the model.
@@ -128,16 +155,18 @@ func describeContext(contexts []editors.Context) string {
 }
 
 // answer stores what the model said and turns it into what the workflow needs.
-func (a *Activities) answer(ctx context.Context, head blob.Ref, res model.Response, interrupted bool) (agent.ModelStepResult, error) {
-	out := agent.ModelStepResult{Interrupted: interrupted, Incomplete: res.Incomplete, Usage: editors.Usage{
-		InputTokens: res.Usage.InputTokens, CachedTokens: res.Usage.CachedTokens,
-		OutputTokens: res.Usage.OutputTokens, ReasoningTokens: res.Usage.ReasoningTokens,
-	}}
-	head, err := conversation.Append(ctx, a.Blobs, head, res.Entries)
+func (a *Activities) answer(ctx context.Context, id string, t told, res model.Response, interrupted bool) (agent.ModelStepResult, error) {
+	out := t.result()
+	out.Interrupted, out.Incomplete, out.Usage = interrupted, res.Incomplete, a.usage(id, res.Usage)
+	head, err := conversation.Append(ctx, a.Blobs, t.head, res.Entries)
 	if err != nil {
 		return out, err
 	}
 	out.Head = string(head)
+	out.Tokens += conversation.Tokens(res.Entries)
+	if counted := res.Usage.InputTokens + res.Usage.OutputTokens; res.Usage.InputTokens > 0 {
+		out.Tokens = counted
+	}
 	if out.Reasoning, err = a.inline(ctx, textOf(res, model.KindReasoning)); err != nil {
 		return out, err
 	}
@@ -200,8 +229,8 @@ func textOf(res model.Response, kind model.Kind) string {
 }
 
 // failure explains why there is no answer. The head holds what the model was to see, so that the workflow need not keep it.
-func failure(head blob.Ref, err error) agent.ModelStepResult {
-	out := agent.ModelStepResult{Head: string(head)}
+func (t told) failure(err error) agent.ModelStepResult {
+	out := t.result()
 	var e *model.Error
 	if !errors.As(err, &e) {
 		out.Failure = &agent.ModelFailure{Kind: "internal", Message: "The model call failed: " + err.Error()}

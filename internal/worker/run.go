@@ -319,6 +319,7 @@ func (p *process) workers(acts *Activities) (agentWorker, hostWorker sdkworker.W
 	hostWorker = sdkworker.New(p.client, agent.HostQueue(p.hostID), opts)
 	for name, f := range map[string]any{
 		agent.ActivityModelStep: acts.ModelStep, agent.ActivityRunTool: acts.RunTool,
+		agent.ActivityCompact: acts.CompactConversation, agent.ActivityTitle: acts.SuggestTitle,
 		agent.ActivityPing: acts.Ping, agent.ActivityCheckpoint: acts.TakeCheckpoint, agent.ActivitySeal: acts.SealItems, agent.ActivityDestroySandbox: acts.DestroySandbox,
 		agent.ActivityOpenCarried: acts.OpenCarried, agent.ActivityMergeInto: acts.MergeInto, agent.ActivityRestore: acts.Restore,
 		agent.ActivityFindForkPoint: acts.FindForkPoint, agent.ActivityEnsureSandbox: acts.EnsureSandbox, agent.ActivityStopSandbox: acts.StopSandbox,

@@ -61,6 +61,13 @@ func (c *Conn) configure(ctx context.Context, p editors.ConfigureParams) (editor
 		func(r editors.SessionResult) int64 { return r.Seq })
 }
 
+func (c *Conn) compact(ctx context.Context, p editors.SessionParams) (editors.Empty, error) {
+	p.RequestID = newRequestID(p.RequestID)
+	_, err := change(ctx, c, "compacting the conversation", p.SessionID, agent.UpdateCompact, p.RequestID, p,
+		func(r agent.SeqResult) int64 { return r.Seq })
+	return editors.Empty{}, err
+}
+
 func (c *Conn) pause(ctx context.Context, p editors.SessionParams) (editors.Empty, error) {
 	p.RequestID = newRequestID(p.RequestID)
 	_, err := change(ctx, c, "pausing the session", p.SessionID, agent.UpdatePause, p.RequestID, p,

@@ -21,6 +21,7 @@ func (c *Conn) register() {
 	handle(c, editors.Title, c.title)
 	handle(c, editors.Configure, c.configure)
 	handle(c, editors.Rules, c.rules)
+	handle(c, editors.Compact, c.compact)
 	handle(c, editors.SetSecret, c.setSecret)
 	handle(c, editors.Pause, c.pause)
 	handle(c, editors.Destroy, c.destroy)

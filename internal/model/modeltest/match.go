@@ -9,7 +9,16 @@ import (
 	"strings"
 )
 
+// beside tells whether a request is one that a session makes beside its turns, for a title or a summary. Only rules that ask
+// for instructions answer it, so that scripts of turns need not know of them.
+func (r *request) beside() bool {
+	return strings.HasPrefix(r.instructions, "You name conversations ") || strings.HasPrefix(r.instructions, "You summarise the work ")
+}
+
 func (m Match) matches(r *request, nth int) bool {
+	if r.beside() && m.Instructions == "" {
+		return false
+	}
 	result, tool := r.lastResult()
 	return same(m.Wire, r.wire) && same(m.Model, r.model) && same(m.LastTool, tool) &&
 		strings.Contains(r.lastUser(), m.LastUser) && strings.Contains(result, m.LastToolResult) &&

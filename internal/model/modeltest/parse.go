@@ -71,6 +71,11 @@ func (r *request) takeItems(items []responsesItem) *apiError {
 			if e := checkReasoning(i, items[at+1:]); e != nil {
 				return e
 			}
+		case i.Type == "compaction":
+			if !strings.HasPrefix(i.Encrypted, sealed) {
+				return invalid("input", "The encrypted content of a compaction could not be verified.")
+			}
+			r.items = append(r.items, turnItem{role: "compaction"})
 		case i.Type == "function_call":
 			if i.CallID == "" || i.Name == "" || i.Arguments == nil {
 				return invalid("input", "Missing required parameter of function_call %d.", at)

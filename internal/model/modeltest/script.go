@@ -25,6 +25,8 @@ type Script struct {
 	// Key, when set, is the only key that is not refused with 401.
 	Key    string `json:"key,omitempty"`
 	Quirks Quirks `json:"quirks,omitzero"`
+	// Compacts: POST /responses/compact answers with the user's messages and a compaction; else 404.
+	Compacts bool `json:"compacts,omitempty"`
 	// Rules are tried in order; the first that matches answers. A request that none matches gets 400.
 	Rules []Rule `json:"rules"`
 }
@@ -61,7 +63,7 @@ type Match struct {
 	LastToolResult string `json:"lastToolResult,omitempty"` // part of the last tool result since the last user message
 	LastTool       string `json:"lastTool,omitempty"`       // the tool whose result that is
 	Contains       string `json:"contains,omitempty"`       // part of any message or result
-	Instructions   string `json:"instructions,omitempty"`   // part of the instructions
+	Instructions   string `json:"instructions,omitempty"`   // part of the instructions; requests for titles and summaries match only with it
 	Turn           *int   `json:"turn,omitempty"`           // user messages so far, from 1
 	Step           *int   `json:"step,omitempty"`           // rounds of tool results since the last user message, from 0
 	Nth            *int   `json:"nth,omitempty"`            // calls of this server so far, from 1

@@ -102,6 +102,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		writeJSON(w, http.StatusOK, s.models())
 	case path == "/responses" && s.speaks(wireResponses):
 		s.answer(w, req, rec, wireResponses, body)
+	case path == "/responses/compact" && s.script.Compacts:
+		s.compact(w, rec, body)
 	case path == "/chat/completions" && s.speaks(wireChat):
 		s.answer(w, req, rec, wireChat, body)
 	default:
