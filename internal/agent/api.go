@@ -232,13 +232,13 @@ type ModelStepResult struct {
 	Head        string        `json:"head"` // the conversation with Pending and the answer
 	Reasoning   Text          `json:"reasoning"`
 	Message     Text          `json:"message"`
-	Permissions *Permissions  `json:"permissions,omitempty"` // of the calls, unless they are as the session knows them
 	Calls       []CallRequest `json:"calls,omitempty"`
 	Usage       editors.Usage `json:"usage"`
 	Incomplete  string        `json:"incomplete,omitempty"`
 	Interrupted bool          `json:"interrupted,omitempty"`
 	Failure     *ModelFailure `json:"failure,omitempty"`
 	Confinement string        `json:"confinement,omitempty"` // what keeps commands: none, fs, fs+net or container
+	Permissions *Permissions  `json:"permissions,omitempty"` // of the calls, unless they are as the session knows them
 
 	Tokens int64 `json:"tokens,omitempty"` // about what Head holds
 	Window int64 `json:"window,omitempty"` // tokens that the model takes

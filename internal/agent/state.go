@@ -119,11 +119,11 @@ type Turn struct {
 	Usage     editors.Usage `json:"usage"`
 	Calls     []Call        `json:"calls,omitempty"`  // of the last model step, until all are done
 	Steers    []Pending     `json:"steers,omitempty"` // messages for the next model call
-	// Began is what the workspace restricted when the turn began, if it was changed since.
-	Began *policy.Policy `json:"began,omitempty"`
 	Interrupt bool          `json:"interrupt,omitempty"`
 	Touched   bool          `json:"touched,omitempty"` // something that may change the workspace was begun
 	Ready     bool          `json:"ready,omitempty"`   // the sandbox was seen to be there
+	// Began is what the workspace restricted when the turn began, if it was changed since.
+	Began *policy.Policy `json:"began,omitempty"`
 
 	StartedAt  time.Time     `json:"startedAt,omitzero"`
 	Waited     time.Duration `json:"waited,omitempty"` // at its budget

@@ -306,7 +306,8 @@ func (s *session) configure(ctx workflow.Context, in editors.ConfigureParams) (e
 	if in.Effort != "" {
 		s.Session.Effort = in.Effort
 	}
-	if in.ApprovalMode != "" {
+	remode := in.ApprovalMode != "" && in.ApprovalMode != s.Session.ApprovalMode
+	if remode {
 		s.Session.ApprovalMode = in.ApprovalMode
 	}
 	if in.Budget != nil {
@@ -314,6 +315,9 @@ func (s *session) configure(ctx workflow.Context, in editors.ConfigureParams) (e
 	}
 	if changed {
 		s.sessionUpdated(ctx)
+	}
+	if remode {
+		s.rejudge(ctx, decidedByMode)
 	}
 	return editors.SessionResult{Session: s.Session, Seq: s.Seq}, nil
 }

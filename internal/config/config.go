@@ -31,6 +31,7 @@ type Config struct {
 	Effort       string               // reasoning effort of new sessions; "": the model's own default
 	Owner        string               // whose sessions these are; the OS user unless configured
 	OpenAI       OpenAI
+	Models       map[string]Model // by name
 	Temporal     Temporal
 	Worker       Worker
 	Local        Local

@@ -142,6 +142,9 @@ func (f *tomlFile) applyKey(c *Config, key string, value any) error {
 			WithRemedy("Put it into the .env file beside it, as in OPENAI_API_KEY=…, and remove it here.")
 	}
 	table, isTable := value.(map[string]any)
+	if key == "models" && isTable {
+		return f.applyModels(c, table)
+	}
 	if i := slices.IndexFunc(settings, func(s setting) bool { return s.key == key }); i >= 0 {
 		if !settings[i].setValue(c, value) {
 			return editors.Errorf(editors.CodeInvalidParams, "%s: %s must be %s.", f.at(key), key, settings[i].expect)

@@ -300,8 +300,21 @@ func (p *process) models() *model.Registry {
 	return model.New(model.Options{
 		Key:     func() string { return p.Secrets.Get(config.OpenAIKey) },
 		BaseURL: p.Config.OpenAI.BaseURL, API: p.Config.OpenAI.API, IdleTimeout: p.Config.OpenAI.IdleTimeout,
-		Organization: p.Env.Get("OPENAI_ORG_ID"), Project: p.Env.Get("OPENAI_PROJECT_ID"),
+		Organization: p.Env.Get("OPENAI_ORG_ID"), Project: p.Env.Get("OPENAI_PROJECT_ID"), Facts: factsOf(p.Config.Models),
 	})
+}
+
+// factsOf is what the user says of models.
+func factsOf(models map[string]config.Model) map[string]model.Facts {
+	facts := map[string]model.Facts{}
+	for id, m := range models {
+		f := model.Facts{Window: m.Window}
+		if m.Price != nil {
+			f.Price = &model.Price{Input: m.Price.Input, Cached: m.Price.Cached, Output: m.Price.Output}
+		}
+		facts[id] = f
+	}
+	return facts
 }
 
 func (p *process) workers(acts *Activities) (agentWorker, hostWorker sdkworker.Worker) {
