@@ -3,6 +3,8 @@
 package e2e
 
 import (
+	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 
@@ -54,4 +56,30 @@ func TestInstructionsInAContainer(t *testing.T) {
 	s := i.start("ask", "--workspace", i.work, "--backend", "docker", "hello")
 	require.Zero(t, s.wait(), s.describe())
 	require.Contains(t, i.requested()[0], "root rules")
+}
+
+// steps answers a message that contains part with one call after the other, then with what the last one gave.
+func steps(part string, calls ...modeltest.ToolCall) []modeltest.Rule {
+	var all []modeltest.Rule
+	for s, c := range calls {
+		all = append(all, modeltest.Rule{Match: modeltest.Match{LastUser: part, Step: n(s)}, Respond: modeltest.Answer{ToolCalls: []modeltest.ToolCall{c}}})
+	}
+	return append(all, modeltest.Rule{Match: modeltest.Match{LastUser: part, Step: n(len(calls))}, Respond: modeltest.Answer{Text: "{{lastToolResult}}"}})
+}
+
+func TestWhatTheUserChangedMeanwhileIsNotOverwritten(t *testing.T) {
+	i := newInstall(t, rules(steps("change it",
+		modeltest.ToolCall{Name: "read_file", Arguments: json.RawMessage(`{"path":"a.txt"}`)},
+		modeltest.ToolCall{Name: "exec_command", Arguments: json.RawMessage(`{"command":"touch waiting; until [ -e go ]; do sleep 0.05; done"}`)},
+		modeltest.ToolCall{Name: "apply_patch", Arguments: json.RawMessage(`{"patch":"*** Update File: a.txt\n one\n-two\n+2\n"}`)},
+	)))
+	i.write("a.txt", "one\ntwo\n")
+	s := i.start("ask", "--workspace", i.work, "--approve", "never", "change it")
+	i.eventually("the agent waits", func() bool { _, err := os.Stat(i.work + "/waiting"); return err == nil })
+	i.write("a.txt", "one\nzwei\n")
+	i.write("go", "")
+	require.Zero(t, s.wait(), s.describe())
+	require.Equal(t, "one\nzwei\n", i.read("a.txt"))
+	require.Contains(t, answers(s.durable())[0], "was changed since you last saw it")
+	require.Contains(t, answers(s.durable())[0], "     2\tzwei\n", "it is shown what is there")
 }

@@ -128,7 +128,7 @@ func (t *tree) add(e *entry, f FilePatch) error {
 	case mode == 0:
 		mode = 0o644
 	}
-	return t.put(e, newContent(f), mode)
+	return t.put(e, File{Data: newContent(f), Mode: mode})
 }
 
 // newContent returns the content of an added file. Every line has an end unless the patch denies it to the last.
@@ -150,18 +150,21 @@ func newContent(f FilePatch) []byte {
 }
 
 // put sets the content of an entry.
-func (t *tree) put(e *entry, data []byte, mode fs.FileMode) error {
-	if err := t.count(e.path, data); err != nil {
+func (t *tree) put(e *entry, file File) error {
+	if err := t.count(e.path, file.Data); err != nil {
 		return err
 	}
-	e.now = &File{Data: data, Mode: mode}
+	e.now = &file
 	return nil
 }
 
 // remove deletes a file; if the patch says what it consists of, it must.
 func (t *tree) remove(e *entry, f FilePatch) error {
+	if len(f.Hunks) == 0 && e.now.Exact {
+		return fail(Conflict, e.path, f.Line, "read it again before you delete it")
+	}
 	if len(f.Hunks) > 0 {
-		rest, err := applyHunks(e.path, e.now.Data, f.Hunks)
+		rest, err := applyHunks(e.path, *e.now, f.Hunks)
 		if err != nil {
 			return err
 		}
@@ -174,28 +177,28 @@ func (t *tree) remove(e *entry, f FilePatch) error {
 }
 
 func (t *tree) update(e *entry, f FilePatch) error {
-	data, mode := e.now.Data, e.now.Mode
+	data, mode, strict := e.now.Data, e.now.Mode, e.now.Exact
 	if len(f.Hunks) > 0 {
 		var err error
-		if data, err = applyHunks(e.path, data, f.Hunks); err != nil {
+		if data, err = applyHunks(e.path, *e.now, f.Hunks); err != nil {
 			return err
 		}
 	}
 	if f.MoveTo == "" {
-		return t.put(e, data, mode)
+		return t.put(e, File{data, mode, strict})
 	}
 	target, err := t.entry(f.MoveTo, f.Line)
 	if err != nil {
 		return err
 	}
 	if target == e {
-		return t.put(e, data, mode)
+		return t.put(e, File{data, mode, strict})
 	}
 	if target.now != nil && !t.overwrite {
 		return fail(Exists, target.path, f.Line, "the file exists already; choose another name to move %s to, or delete it first", e.path)
 	}
 	e.now, e.to, target.from = nil, target.path, e.path
-	return t.put(target, data, mode)
+	return t.put(target, File{data, mode, strict})
 }
 
 // changes lists what became different.

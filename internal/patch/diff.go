@@ -72,7 +72,7 @@ func diff(from, to string, before, after *File) string {
 		fmt.Fprintf(&out, "Binary files %s and %s differ\n", a, b)
 	default:
 		fmt.Fprintf(&out, "--- %s\n+++ %s\n", a, b)
-		writeHunks(&out, diffLines(old), diffLines(data))
+		writeHunks(&out, diffLines(shown(old)), diffLines(shown(data)))
 	}
 	return out.String()
 }
@@ -89,6 +89,14 @@ func gitFileMode(mode fs.FileMode) string {
 		return "100755"
 	}
 	return "100644"
+}
+
+// shown is a file's content as people read it, and as a patch quotes it.
+func shown(data []byte) []byte {
+	if text, enc, _ := decode(data); enc == eightBit {
+		return []byte(text)
+	}
+	return data
 }
 
 func isBinary(data []byte) bool { return bytes.IndexByte(data, 0) >= 0 }

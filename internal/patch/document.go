@@ -5,7 +5,6 @@ package patch
 import (
 	"bytes"
 	"strings"
-	"unicode/utf8"
 )
 
 const bom = "\uFEFF"
@@ -16,6 +15,8 @@ type textLine struct{ text, end string }
 // document is a text file taken apart.
 type document struct {
 	bom   bool
+	enc   encoding
+	exact bool // hunks must quote it as it is
 	lines []textLine
 	end   string // the line end that most lines have
 	final bool   // the last line has an end
@@ -23,19 +24,20 @@ type document struct {
 	work  int // lines compared so far
 }
 
-// parseDocument takes data apart. It must be UTF-8 text. A byte order mark is kept aside unless the patch quotes it.
+// parseDocument takes data apart. A byte order mark is kept aside unless the patch quotes it.
 func parseDocument(path string, data []byte, hunks []Hunk) (*document, error) {
 	if bytes.IndexByte(data, 0) >= 0 {
 		return nil, fail(Unsupported, path, 0, "this is a binary file; change it by a command instead")
 	}
-	if !utf8.Valid(data) {
-		return nil, fail(Unsupported, path, 0, "this file is not UTF-8 text; change it by a command instead")
+	content, enc, ok := decode(data)
+	if !ok {
+		return nil, fail(Unsupported, path, 0, "this file is neither UTF-8 nor another text that is known; change it by a command instead")
 	}
-	content, marked := string(data), false
+	marked := false
 	if !quoteBOM(hunks) {
 		content, marked = strings.CutPrefix(content, bom)
 	}
-	d := &document{bom: marked, lines: splitLines(content), end: "\n", final: true}
+	d := &document{bom: marked, enc: enc, lines: splitLines(content), end: "\n", final: true}
 	crlf := 0
 	for _, line := range d.lines {
 		if line.end == "\r\n" {
@@ -81,8 +83,8 @@ func splitLines(content string) []textLine {
 }
 
 // join puts lines together to a file; final says whether the last of them gets an end.
-func (d *document) join(lines []textLine, final bool) []byte {
-	var out bytes.Buffer
+func (d *document) join(path string, lines []textLine, final bool) ([]byte, error) {
+	var out strings.Builder
 	if d.bom && len(lines) > 0 && !strings.HasPrefix(lines[0].text, bom) {
 		out.WriteString(bom)
 	}
@@ -96,7 +98,11 @@ func (d *document) join(lines []textLine, final bool) []byte {
 			out.WriteString(line.end)
 		}
 	}
-	return out.Bytes()
+	data, alien := d.enc.encode(out.String())
+	if alien != 0 {
+		return nil, fail(Unsupported, path, 0, "this file is not UTF-8, and its encoding has no %q; use other characters, or convert the file by a command first", alien)
+	}
+	return data, nil
 }
 
 // level is a degree of tolerance when comparing lines.
@@ -119,9 +125,9 @@ func (l level) normal(text string) string {
 	case trimmed:
 		return trimRight(text)
 	case equivalent:
-		return trimRight(fold(text))
+		return trimRight(fold(blurred(text)))
 	}
-	return strings.TrimSpace(fold(text))
+	return strings.TrimSpace(fold(blurred(text)))
 }
 
 // trimRight takes off white space at the end.

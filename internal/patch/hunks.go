@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // edit replaces some lines of a document by others.
@@ -15,17 +16,21 @@ type edit struct {
 	hunk       Hunk
 }
 
-// applyHunks returns data with all hunks applied. They may come in any order, but must not touch the same lines.
-func applyHunks(path string, data []byte, hunks []Hunk) ([]byte, error) {
-	d, err := parseDocument(path, data, hunks)
+// applyHunks returns a file's data with all hunks applied. They may come in any order, but must not touch the same lines.
+func applyHunks(path string, file File, hunks []Hunk) ([]byte, error) {
+	d, err := parseDocument(path, file.Data, hunks)
 	if err != nil {
 		return nil, err
 	}
+	d.exact = file.Exact
 	var edits []edit
 	final := d.final
 	for i, h := range hunks {
 		p, err := d.locate(path, i+1, h)
 		if err != nil {
+			return nil, err
+		}
+		if err := d.checkStrays(path, h); err != nil {
 			return nil, err
 		}
 		edits = append(edits, d.edits(p, h)...)
@@ -37,7 +42,17 @@ func applyHunks(path string, data []byte, hunks []Hunk) ([]byte, error) {
 	if err := checkOverlap(path, edits); err != nil {
 		return nil, err
 	}
-	return d.join(d.rewrite(edits), final), nil
+	return d.join(path, d.rewrite(edits), final)
+}
+
+// checkStrays refuses to write what stands for bytes that could not be shown: nobody knows which they are.
+func (d *document) checkStrays(path string, h Hunk) error {
+	for _, line := range h.Lines {
+		if d.enc == strayed && line.Op == Insert && strings.ContainsFunc(line.Text, func(r rune) bool { return r == utf8.RuneError || isStray(r) }) {
+			return fail(Unsupported, path, h.Line, "a line that the patch adds has bytes that are not UTF-8 and could not be shown; change that line by a command instead")
+		}
+	}
+	return nil
 }
 
 // endsFile says whether a hunk tells if the file has an end at its last line, and which it tells.

@@ -72,7 +72,11 @@ func trims(h Hunk, old []string) []wanted {
 
 // search returns the places within spans at the first level at which there are any.
 func (d *document) search(want wanted, h Hunk, spans []span) []place {
-	for l := exact; l < levels; l++ {
+	most := levels
+	if d.exact {
+		most = exact + 1
+	}
+	for l := exact; l < most; l++ {
 		var found []place
 		for _, at := range d.occurrences(l, want.lines) {
 			if !within(spans, at) {

@@ -135,7 +135,7 @@ func TestRefused(t *testing.T) {
 		{"add of what is there", "*** Add File: f\n+x\n", Exists},
 		{"move to what is there", "*** Update File: f\n*** Move to: g\n", Exists},
 		{"binary file", "*** Update File: bin\n-a\n+b\n", Unsupported},
-		{"file that is not UTF-8", "*** Update File: latin\n+b\n", Unsupported},
+		{"a character that the file's encoding lacks", "*** Update File: latin\n-caf\u00e9\n+\u4e16\n", Unsupported},
 		{"binary patch", "diff --git a/f b/f\nindex 1..2\nGIT binary patch\nliteral 0\n", Unsupported},
 		{"binary difference", "diff --git a/f b/f\nBinary files a/f and b/f differ\n", Unsupported},
 		{"copy", "diff --git a/f b/n\ncopy from f\ncopy to n\n", Unsupported},

@@ -75,6 +75,9 @@ type Line struct {
 type File struct {
 	Data []byte
 	Mode fs.FileMode
+	// Exact: the patch was made for other content, so it must quote what it changes as it is: no tolerance, and no deletion
+	// of what it does not quote whole.
+	Exact bool
 }
 
 // Change is the effect of a patch on one path. A move gives two: the removal of one path and the addition of the other.
@@ -96,7 +99,7 @@ const (
 	Exists      Code = "exists"      // a file to make is there already
 	Conflict    Code = "conflict"    // a hunk fits no place or several
 	Limit       Code = "limit"       // something is too large
-	Unsupported Code = "unsupported" // binary patches, copies, files that are no UTF-8 text
+	Unsupported Code = "unsupported" // binary patches, copies, files that are no text
 )
 
 // Error says why a patch was refused. Nothing of it was applied.

@@ -4,8 +4,6 @@ package tools
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io/fs"
 	"strconv"
@@ -28,9 +26,10 @@ type patchArgs struct {
 // patchPlan is what is remembered of a patch before it is applied: a worker that runs the call again after that cannot
 // compute it any more, because the files may already be changed. Once it is applied only the result is kept.
 type patchPlan struct {
-	Edits  []sandbox.Edit `json:"edits,omitempty"`
-	Result Result         `json:"result"`
-	Done   bool           `json:"done,omitempty"`
+	Edits  []sandbox.Edit    `json:"edits,omitempty"`
+	Saw    map[string]string `json:"saw,omitempty"` // what the model then knows of the files; see saw
+	Result Result            `json:"result"`
+	Done   bool              `json:"done,omitempty"`
 }
 
 func patchKey(effectID string) string { return "patch " + effectID }
@@ -95,6 +94,9 @@ func applyOnce(ctx context.Context, env Env, id string, parsed patch.Patch) (Res
 	if err := env.Sandbox.Apply(ctx, id, plan.Edits); err != nil {
 		return Result{}, err
 	}
+	for path, sum := range plan.Saw {
+		saw(ctx, env, path, sum)
+	}
 	// From here on the plan only saves work: without it, the sandbox would give the recorded outcome again.
 	_ = savePlan(ctx, env, patchKey(id), patchPlan{Result: plan.Result, Done: true})
 	return plan.Result, nil
@@ -102,10 +104,10 @@ func applyOnce(ctx context.Context, env Env, id string, parsed patch.Patch) (Res
 
 // planPatch computes what a patch changes and what will be said of it.
 func planPatch(ctx context.Context, env Env, parsed patch.Patch) (patchPlan, error) {
-	files := filesOf{ctx: ctx, env: env}
+	files := filesOf{ctx: ctx, env: env, seen: map[string]string{}, now: map[string][]byte{}}
 	changes, err := patch.Apply(parsed, files.read)
 	if err != nil {
-		return patchPlan{}, err
+		return files.refused(err)
 	}
 	result := Result{Status: editors.ItemCompleted}
 	if len(changes) == 0 {
@@ -117,7 +119,7 @@ func planPatch(ctx context.Context, env Env, parsed patch.Patch) (patchPlan, err
 	for _, c := range changes {
 		edits = append(edits, editOf(c))
 		result.Files = append(result.Files, editors.FileChange{Path: c.Path, Kind: changeKind(c)})
-		summary.WriteString(summarize(c))
+		summary.WriteString(files.summarize(c))
 	}
 	text, left := headLines(summary.String(), MaxModelBytes-notesRoom)
 	result.ForModel = "Done:\n" + text
@@ -125,7 +127,7 @@ func planPatch(ctx context.Context, env Env, parsed patch.Patch) (patchPlan, err
 		result.ForModel += fmt.Sprintf("and %d more files\n", left)
 	}
 	result.showDiff(ctx, env, patch.Diff(changes))
-	return patchPlan{Edits: edits, Result: result}, nil
+	return patchPlan{Edits: edits, Saw: files.saw(changes), Result: result}, nil
 }
 
 // showDiff previews a diff and keeps it if the preview cuts it.
@@ -143,8 +145,10 @@ func (r *Result) showDiff(ctx context.Context, env Env, diff string) {
 
 // filesOf reads the files that a patch names.
 type filesOf struct {
-	ctx context.Context
-	env Env
+	ctx  context.Context
+	env  Env
+	seen map[string]string // hashes of those that have changed since the model saw them: as it saw them
+	now  map[string][]byte // what is in the files
 }
 
 // read is the function that patch.Apply takes.
@@ -176,15 +180,15 @@ func (f filesOf) read(name string) (patch.File, error) {
 	if content.Size > int64(len(content.Data)) {
 		return refuse(sandbox.ClassConflict, "the file grows while it is read; try again")
 	}
-	return patch.File{Data: content.Data, Mode: content.Mode.Perm()}, nil
+	stale := f.stale(name, content.Data)
+	return patch.File{Data: content.Data, Mode: content.Mode.Perm(), Exact: stale}, nil
 }
 
 // editOf makes the edit for a change, guarded by what the file was when it was read.
 func editOf(c patch.Change) sandbox.Edit {
 	e := sandbox.Edit{Path: c.Path}
 	if c.Before != nil {
-		sum := sha256.Sum256(c.Before.Data)
-		e.Before = hex.EncodeToString(sum[:])
+		e.Before = sumOf(c.Before.Data)
 	}
 	if c.After == nil {
 		e.Delete = true

@@ -5,13 +5,17 @@ package tools
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"hash"
 	"io/fs"
 	"net/http"
 	"strings"
 	"unicode/utf8"
 
 	"sandboxagent/editors"
+	"sandboxagent/internal/patch"
 	"sandboxagent/internal/sandbox"
 )
 
@@ -49,6 +53,16 @@ func runRead(ctx context.Context, env Env, call Call) (Result, error) {
 	if err := r.scan(ctx, env, entry.Path); err != nil {
 		return Result{}, err
 	}
+	if r.bad && !r.long { // now that all of it was seen: every byte is a character
+		r = newReader(args)
+		r.eightBit = true
+		if err := r.scan(ctx, env, entry.Path); err != nil {
+			return Result{}, err
+		}
+	}
+	if sum := r.wholeSum(); sum != "" {
+		saw(ctx, env, entry.Path, sum)
+	}
 	text, err := r.text(entry.Path)
 	if err != nil {
 		return Result{}, err
@@ -83,6 +97,11 @@ type reader struct {
 	binary           string // the kind of file, when it is not text
 	crlf, bad, ended bool
 	more             bool // the file is longer than was looked at
+
+	eightBit bool // bytes are characters
+	long     bool // there is UTF-8 beyond ASCII, anywhere
+	rest     []byte
+	sum      hash.Hash
 }
 
 func newReader(args readArgs) *reader {
@@ -90,7 +109,30 @@ func newReader(args readArgs) *reader {
 	if count == 0 || count > maxLines {
 		count = maxLines
 	}
-	return &reader{first: first, last: first + count - 1, line: 1, ended: true}
+	return &reader{first: first, last: first + count - 1, line: 1, ended: true, sum: sha256.New()}
+}
+
+// wholeSum is the hash of the file, if all of it was read.
+func (r *reader) wholeSum() string {
+	if r.more || r.binary != "" {
+		return ""
+	}
+	return hex.EncodeToString(r.sum.Sum(nil))
+}
+
+// sniff looks for UTF-8 beyond ASCII in the next bytes of the file.
+func (r *reader) sniff(data []byte) {
+	if r.long {
+		return
+	}
+	data = append(r.rest, data...)
+	whole := wholeRunes(data)
+	r.rest = append([]byte(nil), data[whole:]...)
+	for data = data[:whole]; len(data) > 0 && !r.long; {
+		c, n := utf8.DecodeRune(data)
+		r.long = n > 1 && c != utf8.RuneError
+		data = data[n:]
+	}
 }
 
 // scan reads the file.
@@ -105,6 +147,8 @@ func (r *reader) scan(ctx context.Context, env Env, name string) error {
 			r.binary = http.DetectContentType(content.Data)
 			return nil
 		}
+		r.sum.Write(content.Data)
+		r.sniff(content.Data)
 		r.feed(content.Data)
 		at += int64(len(content.Data))
 		if len(content.Data) == 0 || at >= content.Size {
@@ -115,11 +159,23 @@ func (r *reader) scan(ctx context.Context, env Env, name string) error {
 			return nil
 		}
 	}
+	r.finish()
+	return nil
+}
+
+// read takes the whole file at once.
+func (r *reader) read(data []byte) {
+	r.size = int64(len(data))
+	r.feed(data)
+	r.finish()
+}
+
+// finish ends a last line that has no end.
+func (r *reader) finish() {
 	if !r.ended {
 		r.endLine()
 		r.ended = false
 	}
-	return nil
 }
 
 // feed takes the next bytes of the file.
@@ -165,6 +221,9 @@ func (r *reader) writeLine() {
 	}
 	total := len(line) + r.cut
 	text := valid(string(line))
+	if r.eightBit {
+		text = valid(patch.DecodeEightBit(line))
+	}
 	r.bad = r.bad || r.cut == 0 && text != string(line)
 	short := firstChars(text, maxLineChars)
 	if len(short) < len(text) || r.cut > 0 {
@@ -227,7 +286,10 @@ func (r *reader) notes(lines int) []string {
 	if !r.ended && !r.more {
 		notes = append(notes, "no newline at the end")
 	}
-	if r.bad {
+	switch {
+	case r.eightBit:
+		notes = append(notes, "not UTF-8: every byte is shown as the character that Windows-1252 has for it")
+	case r.bad:
 		notes = append(notes, "not all of it is UTF-8: what could not be read is shown as \uFFFD")
 	}
 	return notes
