@@ -55,8 +55,16 @@ func Fetch(c *http.Client, r *http.Request, key string) (*Answer, error) {
 		return nil, err
 	}
 	a := &Answer{res.StatusCode, res.Header, body}
-	if !a.OK() && key != "" {
-		a.Body = bytes.ReplaceAll(a.Body, []byte(key), []byte("(the key)"))
+	if !a.OK() {
+		a.Body = Hide(a.Body, key)
 	}
 	return a, nil
+}
+
+// Hide takes a key out of what somebody says who knows it.
+func Hide(text []byte, key string) []byte {
+	if key == "" {
+		return text
+	}
+	return bytes.ReplaceAll(text, []byte(key), []byte("(the key)"))
 }

@@ -105,6 +105,9 @@ func (b *Backend) rouse(ctx context.Context, op, id string, tell func(string)) (
 		told = true
 	}
 	f = b.steer(ctx, op, id, func(i info) (bool, *cloud.Failure) {
+		if i.slow() {
+			say("Daytona is preparing the sandbox, which may take minutes.")
+		}
 		switch i.phase() {
 		case up:
 			awake = i
@@ -118,9 +121,6 @@ func (b *Backend) rouse(ctx context.Context, op, id string, tell func(string)) (
 				return false, b.do(ctx, op, id, "recover")
 			}
 			return false, failedState(op, i)
-		}
-		if i.slow() {
-			say("Daytona is preparing the sandbox, which may take minutes.")
 		}
 		return false, nil
 	})

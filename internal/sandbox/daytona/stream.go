@@ -18,6 +18,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"sandboxagent/internal/sandbox"
 	"sandboxagent/internal/sandbox/cloud"
 )
 
@@ -84,8 +85,12 @@ func (x *box) bridge(ctx context.Context, a access, at place) (*stream, *cloud.F
 	case strconv.Itoa(o.Code) == noProgram: // somebody removed it: it is installed anew
 		x.forget()
 		return nil, cloud.Passing(op, "the helper was removed from the Daytona sandbox: try again", nil)
-	case o.Code != 0:
-		return nil, cloud.Fail(unfit(op, o).Err.Class, op, cloud.Quote("the helper does not start in the Daytona sandbox: "+other, cloud.Line(o.Text)), nil)
+	case o.Code != 0: // perhaps it was met as it left
+		f = unfit(op, o)
+		if f.Passes = !f.Is(sandbox.ClassLimit); f.Passes {
+			f.Err.Message = cloud.Quote("the helper does not start in the Daytona sandbox: "+other, cloud.Line(o.Text))
+		}
+		return nil, f
 	}
 	s := &stream{x: x, a: a}
 	mark := rand.Text()
@@ -93,12 +98,12 @@ func (x *box) bridge(ctx context.Context, a access, at place) (*stream, *cloud.F
 	s.change = sync.NewCond(&s.mu)
 	into := fmt.Sprintf("life=%d pipe=%s\n", int(bridgeLife.Seconds()), quote(pipe)) + intoScript + quoteAll(argv...) + ` >"$pipe"`
 	var opening sync.WaitGroup
-	var other *cloud.Failure
+	var failed *cloud.Failure
 	opening.Go(func() { s.into, f = a.terminal(ctx, op, at, id+"-in", mark, into) })
-	opening.Go(func() { s.out, other = a.terminal(ctx, op, at, id+"-out", mark, "pipe="+quote(pipe)+"\n"+outScript) })
+	opening.Go(func() { s.out, failed = a.terminal(ctx, op, at, id+"-out", mark, "pipe="+quote(pipe)+"\n"+outScript) })
 	opening.Wait()
 	if f == nil {
-		f = other
+		f = failed
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	if f != nil {

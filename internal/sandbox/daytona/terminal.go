@@ -85,7 +85,7 @@ func (a access) connect(ctx context.Context, op, id string) (*websocket.Conn, *c
 		return nil, cloud.Unreachable(ctx, op, name, inside, err)
 	}
 	body, _ := io.ReadAll(io.LimitReader(res.Body, maxMessage))
-	return nil, blocked(op, &cloud.Answer{Status: res.StatusCode, Header: res.Header, Body: bytes.ReplaceAll(body, []byte(key), nil)})
+	return nil, blocked(op, &cloud.Answer{Status: res.StatusCode, Header: res.Header, Body: cloud.Hide(body, key)})
 }
 
 // greet waits until the script has begun.

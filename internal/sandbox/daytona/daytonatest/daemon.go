@@ -15,6 +15,7 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -24,6 +25,7 @@ import (
 const (
 	daemonEnv   = "DAYTONATEST_DAEMON" // makes a process a daemon; holds its task
 	daemonReady = "ready\n"
+	reapPause   = 100 * time.Millisecond
 	commonID    = 65534 // of the user in the sandboxes, where the test is root
 )
 
@@ -126,6 +128,7 @@ func (d *daemon) reap() {
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, syscall.SIGCHLD)
 	for range ended {
+		time.Sleep(reapPause) // looking at every process of the machine is dear
 		d.mu.Lock()
 		for _, p := range cloudtest.Processes() {
 			if p.Dead && p.Parent == os.Getpid() && !d.mine[p.PID] {
