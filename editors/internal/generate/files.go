@@ -35,11 +35,11 @@ func Files(root string) (map[string][]byte, error) {
 		return nil, err
 	}
 	return map[string][]byte{
-		filepath.Join("editors", "schema.json"):  schema,
-		filepath.Join("editors", "protocol.ts"):  TypeScript(m),
-		filepath.Join("editors", "protocol.lua"): Lua(m),
-		filepath.Join("editors", "enums.go"):     enums,
-		guide:                                    text,
+		filepath.Join("editors", "schema.json"):                       schema,
+		filepath.Join("editors", "protocol.ts"):                       TypeScript(m),
+		filepath.Join("nvim", "lua", "sandbox_agent", "protocol.lua"): Lua(m),
+		filepath.Join("editors", "enums.go"):                          enums,
+		guide:                                                         text,
 	}, nil
 }
 

@@ -1,0 +1,57 @@
+-- Answers approvals, and tells of those whose conversation is not shown.
+local say = require('sandbox_agent.say')
+local server = require('sandbox_agent.server')
+
+local M = {}
+
+local function send(session, approval, decision, feedback)
+  server.request('answerApproval', {
+    sessionId = session.id,
+    approvalId = approval.id,
+    decision = decision,
+    feedback = feedback,
+    requestId = require('sandbox_agent.prompt').request_id(),
+  }, function(err, result)
+    if err then
+      return say.error(err)
+    end
+    if result.already then
+      say.info(('%s had answered already: %s.'):format(result.decidedBy, result.decision))
+    end
+  end)
+end
+
+--- Answers an approval; with_feedback asks for the reason first.
+---@param session sandbox_agent.Session
+---@param approval sandboxagent.Approval
+---@param decision "allow"|"allowAlways"|"deny"
+---@param with_feedback? boolean|string true: ask for it
+function M.answer(session, approval, decision, with_feedback)
+  if with_feedback ~= true then
+    return send(session, approval, decision, with_feedback or nil)
+  end
+  vim.ui.input({ prompt = 'Why not? ' }, function(text)
+    if text and text ~= '' then
+      send(session, approval, decision, text)
+    end
+  end)
+end
+
+vim.api.nvim_create_autocmd('User', {
+  group = vim.api.nvim_create_augroup('sandbox_agent_approvals', {}),
+  pattern = { 'SandboxAgentApprovalRequested', 'SandboxAgentTurnFinished' },
+  callback = function(event)
+    local session = require('sandbox_agent.sessions').known(event.data.session_id)
+    local notify = require('sandbox_agent.config').get().notify
+    if not session or not notify or require('sandbox_agent.conversation').visible(session) then
+      return
+    end
+    if event.match == 'SandboxAgentApprovalRequested' then
+      say.info('It asks to run: ' .. (event.data.subject or '') .. '  (:SandboxAgent approve, deny or open)')
+    else
+      say.info(('Turn %d %s: %s'):format(event.data.turn_id, event.data.status, session.info.title))
+    end
+  end,
+})
+
+return M

@@ -1,0 +1,276 @@
+-- One session as this Neovim sees it: what it is, its items, its approvals. It follows the events and tells its view.
+local server = require('sandbox_agent.server')
+
+local M = {}
+
+local live_bytes = 8 * 1024 -- kept of a running command's output
+
+---@class sandbox_agent.Live what an item has produced so far
+---@field attempt integer
+---@field next table<string, integer> the next n of each stream
+---@field text string[] pieces of text
+---@field shown integer pieces of text that the view shows
+---@field bytes integer of text so far
+---@field reasoning string the end of it
+---@field output string the end of it
+
+---@class sandbox_agent.Session
+---@field id string
+---@field info sandboxagent.Session
+---@field state sandboxagent.State
+---@field seq? integer of the last durable event that is known; nil before the first attach
+---@field items sandboxagent.Item[] in order
+---@field by_id table<string, sandboxagent.Item>
+---@field live table<string, sandbox_agent.Live>
+---@field approvals sandboxagent.Approval[] that wait for an answer, oldest first
+---@field queued sandboxagent.QueuedMessage[]
+---@field before? string cursor of older items
+---@field connected boolean events flow
+---@field problem? string why they do not
+---@field view? sandbox_agent.Transcript
+local Session = {}
+Session.__index = Session
+
+---@param id string
+---@return sandbox_agent.Session
+function M.new(id)
+  local unknown = { id = id, title = '', backend = { kind = '' }, usage = {}, model = '', turnId = 0 }
+  return setmetatable({
+    id = id,
+    info = unknown,
+    state = { status = 'idle' },
+    items = {},
+    by_id = {},
+    live = {},
+    approvals = {},
+    queued = {},
+    connected = false,
+  }, Session)
+end
+
+--- Reports whether a turn runs.
+---@return boolean
+function Session:busy()
+  return vim.list_contains({ 'running', 'waitingApproval', 'switching', 'recovering' }, self.state.status)
+end
+
+---@private
+function Session:tell(what, ...)
+  local view = self.view
+  if view and view[what] then
+    view[what](view, ...)
+  end
+end
+
+---@private
+function Session:add_item(item)
+  local known = self.by_id[item.id]
+  if known then
+    for i = #self.items, 1, -1 do
+      if self.items[i] == known then
+        self.items[i] = item
+        break
+      end
+    end
+  else
+    table.insert(self.items, item)
+  end
+  self.by_id[item.id] = item
+  return known == nil
+end
+
+--- Attaches, or attaches again from the last event that is known.
+---@param callback? fun(err?: sandbox_agent.Error)
+function Session:attach(callback)
+  server.request('attach', { sessionId = self.id, afterSeq = self.seq }, function(err, result)
+    if err then
+      self.connected, self.problem = false, err.message
+      self:tell('changed')
+    else
+      self.connected, self.problem = true, nil
+      self:take(result)
+    end
+    if callback then
+      callback(err)
+    end
+  end)
+end
+
+--- Takes a snapshot or what was missed.
+---@param result sandboxagent.AttachResult
+---@private
+function Session:take(result)
+  if result.session.workspaceFolder then
+    server.add_folder(result.session.workspaceFolder)
+  end
+  if result.items then
+    self.items, self.by_id, self.live = {}, {}, {}
+    for _, item in ipairs(result.items) do
+      self:add_item(item)
+    end
+    self.before, self.seq = result.before, result.seq
+  end
+  for _, message in ipairs(result.events or {}) do
+    self:apply(message)
+  end
+  self.info, self.state = result.session, result.state
+  self.seq = math.max(self.seq or 0, result.seq)
+  self.approvals, self.queued = result.pendingApprovals or {}, result.queued or {}
+  self:tell('redraw')
+end
+
+--- Reads the page of items before the ones that are known.
+---@param callback fun(err?: sandbox_agent.Error)
+function Session:older(callback)
+  local cursor = self.before
+  if not cursor then
+    return
+  end
+  server.request('history', { sessionId = self.id, before = cursor }, function(err, result)
+    if err or self.before ~= cursor then
+      return callback(err)
+    end
+    self.before = result.before
+    for i = #result.items, 1, -1 do
+      local item = result.items[i]
+      if not self.by_id[item.id] then
+        table.insert(self.items, 1, item)
+        self.by_id[item.id] = item
+      end
+    end
+    callback()
+  end)
+end
+
+local function live_of(self, item_id, attempt)
+  local live = self.live[item_id]
+  if live and attempt < live.attempt then
+    return nil
+  end
+  if not live or attempt > live.attempt then
+    local again = live ~= nil
+    live = { attempt = attempt, next = {}, text = {}, shown = 0, bytes = 0, reasoning = '', output = '' }
+    self.live[item_id] = live
+    if again then
+      self:tell('item_changed', self.by_id[item_id]) -- what the attempt before has made is void
+    end
+  end
+  return live
+end
+
+---@private
+function Session:delta(event)
+  local live = self.by_id[event.itemId] and live_of(self, event.itemId, event.attempt)
+  local expected = live and (live.next[event.stream] or 0)
+  if not live or event.n < expected then
+    return
+  end
+  live.next[event.stream] = event.n + 1
+  local data = event.encoding == 'base64' and vim.base64.decode(event.data) or event.data
+  if event.n > expected then
+    data = '…\n' .. data -- a piece was lost; item/completed brings the whole
+  end
+  if event.stream == 'text' then
+    live.text[#live.text + 1] = data
+    live.bytes = live.bytes + #data
+  elseif event.stream == 'reasoning' then
+    live.reasoning = (live.reasoning .. data):sub(-live_bytes)
+  elseif event.stream ~= 'arguments' then
+    live.output = (live.output .. data):sub(-live_bytes)
+  end
+  self:tell('streamed', event.itemId)
+end
+
+local function emit(name, session, more)
+  local data = vim.tbl_extend('force', { session_id = session.id }, more or {})
+  vim.api.nvim_exec_autocmds('User', { pattern = 'SandboxAgent' .. name, modeline = false, data = data })
+end
+
+---@param id string
+---@param list sandboxagent.Approval[]
+local function without(list, id)
+  return vim.tbl_filter(function(a)
+    return a.id ~= id
+  end, list)
+end
+
+---@type table<string, fun(self: sandbox_agent.Session, event: table)>
+local on = {
+  ['session/updated'] = function(self, event)
+    self.info = event.session
+    self:tell('changed')
+    emit('SessionChanged', self)
+  end,
+  ['state/changed'] = function(self, event)
+    self.state = event.state
+    self:tell('changed')
+    emit('SessionChanged', self)
+  end,
+  ['backend/changed'] = function(self, event)
+    self.info.backend = event.backend
+    self:tell('changed')
+    emit('SessionChanged', self)
+  end,
+  ['usage/updated'] = function(self, event)
+    self.info.usage = event.usage
+    self:tell('changed')
+  end,
+  ['queue/changed'] = function(self, event)
+    self.queued = event.queued
+    self:tell('changed')
+  end,
+  ['turn/started'] = function(self, event)
+    self.info.turnId = event.turnId
+    emit('TurnStarted', self, { turn_id = event.turnId })
+  end,
+  ['turn/completed'] = function(self, event)
+    self:tell('turn_ended', event)
+    require('sandbox_agent.buffers').refresh_all()
+    emit('TurnFinished', self, { turn_id = event.turnId, status = event.status })
+  end,
+  ['item/started'] = function(self, event)
+    if self:add_item(event.item) then
+      self:tell('item_added', event.item)
+    else
+      self:tell('item_changed', event.item)
+    end
+  end,
+  ['item/completed'] = function(self, event)
+    local added = self:add_item(event.item)
+    self:tell(added and 'item_added' or 'item_changed', event.item)
+    self.live[event.item.id] = nil
+    if event.item.files then
+      require('sandbox_agent.buffers').refresh_all()
+    end
+  end,
+  ['approval/requested'] = function(self, event)
+    self.approvals = without(self.approvals, event.approval.id)
+    table.insert(self.approvals, event.approval)
+    self:tell('approval_changed', event.approval)
+    emit('ApprovalRequested', self, { approval_id = event.approval.id, subject = event.approval.subject })
+  end,
+  ['approval/resolved'] = function(self, event)
+    self.approvals = without(self.approvals, event.approval.id)
+    self:tell('approval_changed', event.approval)
+    emit('ApprovalResolved', self, { approval_id = event.approval.id, decision = event.approval.decision })
+  end,
+}
+
+--- Applies one event. A durable one that is known already changes nothing.
+---@param message sandboxagent.EventMessage
+function Session:apply(message)
+  local event = message.event
+  if event.type == 'item/delta' then
+    return self:delta(event)
+  end
+  if self.seq and message.seq <= self.seq then
+    return
+  end
+  self.seq = message.seq
+  local handler = on[event.type]
+  if handler then
+    handler(self, event)
+  end
+end
+
+return M

@@ -1,0 +1,369 @@
+-- The conversation in a buffer: items as blocks of lines, the last of which grow while they are made.
+local config = require('sandbox_agent.config')
+local render = require('sandbox_agent.render')
+
+local M = {}
+
+local ns = vim.api.nvim_create_namespace('sandbox_agent')
+local batch = 30 -- ms between two appends
+local highlight_bytes = 2 * 1024 * 1024 -- of a conversation; a larger one is shown without Markdown's colours
+
+---@class sandbox_agent.Entry
+---@field id string of the item
+---@field height integer lines
+---@field opened boolean
+---@field column? integer bytes in the last line of text, while it streams
+
+---@class sandbox_agent.Transcript
+---@field session sandbox_agent.Session
+---@field buf? integer
+---@field entries sandbox_agent.Entry[]
+---@field by_id table<string, sandbox_agent.Entry>
+---@field private dirty table<string, true> items with text that is not shown yet
+---@field private timer? uv.uv_timer_t
+---@field private places? table<integer, table> views of windows
+---@field parsed? boolean Markdown's colours are on; nil: not decided
+local Transcript = {}
+Transcript.__index = Transcript
+
+---@param session sandbox_agent.Session
+---@return sandbox_agent.Transcript
+function M.new(session)
+  return setmetatable({ session = session, entries = {}, by_id = {}, dirty = {} }, Transcript)
+end
+
+---@private
+function Transcript:shown()
+  return self.buf and vim.api.nvim_buf_is_loaded(self.buf)
+end
+
+--- Changes the buffer; windows whose cursor is at the end stay at the end.
+---@private
+function Transcript:edit(change)
+  local buf = self.buf --[[@as integer]]
+  local last = vim.api.nvim_buf_line_count(buf)
+  local following = vim.tbl_filter(function(win)
+    return vim.api.nvim_win_get_cursor(win)[1] >= last
+  end, vim.fn.win_findbuf(buf))
+  vim.bo[buf].modifiable = true
+  change(buf)
+  vim.bo[buf].modifiable, vim.bo[buf].modified = false, false
+  last = vim.api.nvim_buf_line_count(buf)
+  for _, win in ipairs(following) do
+    vim.api.nvim_win_set_cursor(win, { last, 0 })
+  end
+end
+
+--- The row (0-based) where an entry begins. Changes are near the end, so it is counted from there.
+---@private
+function Transcript:row_of(entry)
+  local row = vim.api.nvim_buf_line_count(self.buf) - 1 -- the last line is always empty
+  for i = #self.entries, 1, -1 do
+    row = row - self.entries[i].height
+    if self.entries[i] == entry then
+      return row
+    end
+  end
+end
+
+---@private
+function Transcript:rendered(entry)
+  if entry.id == 'older' then
+    return render.older()
+  end
+  local keys = config.get().keys.transcript
+  local item = self.session.by_id[entry.id]
+  local approval
+  for _, a in ipairs(self.session.approvals) do
+    approval = approval or (a.itemId == entry.id and a) or nil
+  end
+  local live = self.session.live[entry.id]
+  if live then
+    live.shown = #live.text
+  end
+  return render.item(item, {
+    live = live,
+    approval = approval,
+    opened = entry.opened,
+    most = config.get().output_lines,
+    keys = vim.tbl_map(function(lhs)
+      return type(lhs) == 'table' and lhs[1] or lhs
+    end, keys),
+  })
+end
+
+local function mark(buf, row, marks, lines)
+  for _, m in ipairs(marks) do
+    vim.api.nvim_buf_set_extmark(buf, ns, row + m[1], 0, {
+      end_row = row + m[1],
+      end_col = #lines[m[1] + 1],
+      hl_group = m[2],
+      priority = 200, -- above Markdown's
+    })
+  end
+end
+
+--- Draws an entry in the place of its last drawing.
+---@private
+function Transcript:draw(entry)
+  local out = self:rendered(entry)
+  local row = self:row_of(entry)
+  self:edit(function(buf)
+    vim.api.nvim_buf_clear_namespace(buf, ns, row, row + entry.height)
+    vim.api.nvim_buf_set_lines(buf, row, row + entry.height, false, out.lines)
+    mark(buf, row, out.marks, out.lines)
+  end)
+  entry.height = #out.lines
+  local item = self.session.by_id[entry.id]
+  local streams = item and item.kind == 'agentMessage' and item.status == 'inProgress'
+  local live = self.session.live[entry.id]
+  entry.column = streams and live and live.bytes > 0 and #out.lines[#out.lines - 1] or nil
+end
+
+---@private
+function Transcript:add(id)
+  local entry = { id = id, height = 0, opened = false }
+  table.insert(self.entries, entry)
+  self.by_id[id] = entry
+  self:draw(entry)
+end
+
+--- Draws everything anew, in one change.
+function Transcript:redraw()
+  self:changed()
+  if not self:shown() then
+    return
+  end
+  local opened = {}
+  for _, entry in ipairs(self.entries) do
+    opened[entry.id] = entry.opened
+  end
+  self.entries, self.by_id, self.dirty = {}, {}, {}
+  local lines, marks = {}, {}
+  local ids = self.session.before and { 'older' } or {}
+  for _, item in ipairs(self.session.items) do
+    ids[#ids + 1] = item.id
+  end
+  for _, id in ipairs(ids) do
+    local entry = { id = id, height = 0, opened = opened[id] or false }
+    local out = self:rendered(entry)
+    for _, m in ipairs(out.marks) do
+      marks[#marks + 1] = { m[1] + #lines, m[2] }
+    end
+    vim.list_extend(lines, out.lines)
+    entry.height = #out.lines
+    table.insert(self.entries, entry)
+    self.by_id[id] = entry
+  end
+  lines[#lines + 1] = ''
+  self:edit(function(buf)
+    vim.api.nvim_buf_clear_namespace(buf, ns, 0, -1)
+    vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+    mark(buf, 0, marks, lines)
+  end)
+  self:restart_streams()
+end
+
+--- Lets the messages that are being made grow where they have been drawn.
+---@private
+function Transcript:restart_streams()
+  for id, live in pairs(self.session.live) do
+    local entry, item = self.by_id[id], self.session.by_id[id]
+    if entry and item.kind == 'agentMessage' and item.status == 'inProgress' and live.bytes > 0 then
+      local row = self:row_of(entry) + entry.height - 2
+      entry.column = #vim.api.nvim_buf_get_lines(self.buf, row, row + 1, false)[1]
+    end
+  end
+end
+
+--- Shows older items above all others, keeping what is on the screen.
+function Transcript:prepend()
+  if not self:shown() then
+    return
+  end
+  local before = vim.api.nvim_buf_line_count(self.buf)
+  self:remember()
+  self:redraw()
+  self:restore(vim.api.nvim_buf_line_count(self.buf) - before)
+end
+
+--- Notes where the cursors are, before the text goes.
+function Transcript:remember()
+  self.places = {}
+  for _, win in ipairs(vim.fn.win_findbuf(self.buf)) do
+    self.places[win] = vim.api.nvim_win_call(win, vim.fn.winsaveview)
+  end
+end
+
+--- Brings the cursors back to where they were noted.
+---@param more? integer lines that are above now
+function Transcript:restore(more)
+  for win, place in pairs(self.places or {}) do
+    place.lnum, place.topline = place.lnum + (more or 0), place.topline + (more or 0)
+    if vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_buf(win) == self.buf then
+      vim.api.nvim_win_call(win, function()
+        vim.fn.winrestview(place)
+      end)
+    end
+  end
+  self.places = nil
+end
+
+---@param item sandboxagent.Item
+function Transcript:item_added(item)
+  if self:shown() then
+    self:add(item.id)
+  end
+end
+
+--- Whether the buffer shows the whole text of an item already, because it was streamed.
+local function streamed_whole(entry, live, item)
+  if not entry.column or not live or live.shown ~= #live.text or item.kind ~= 'agentMessage' then
+    return false
+  end
+  local text = item.text or ''
+  if live.bytes ~= math.max(item.textBytes or 0, #text) then
+    return false
+  end
+  return vim.startswith(table.concat(live.text), text)
+end
+
+---@param item sandboxagent.Item
+function Transcript:item_changed(item)
+  local entry = self:shown() and self.by_id[item.id]
+  if not entry then
+    return
+  end
+  self:flush()
+  if item.status ~= 'inProgress' and streamed_whole(entry, self.session.live[item.id], item) then
+    entry.column = nil
+    return
+  end
+  self:draw(entry)
+end
+
+---@param approval sandboxagent.Approval
+function Transcript:approval_changed(approval)
+  self:changed()
+  local entry = self:shown() and self.by_id[approval.itemId]
+  if entry then
+    self:draw(entry)
+  end
+end
+
+--- Shows what an item has produced, soon.
+---@param id string
+function Transcript:streamed(id)
+  if not self:shown() then
+    return
+  end
+  self.dirty[id] = true
+  self.timer = self.timer or vim.uv.new_timer()
+  if not self.timer:is_active() then
+    self.timer:start(
+      batch,
+      0,
+      vim.schedule_wrap(function()
+        self:flush()
+      end)
+    )
+  end
+end
+
+---@private
+function Transcript:grow(entry, live)
+  local text = table.concat(live.text, '', live.shown + 1)
+  live.shown = #live.text
+  local pieces = vim.split(text, '\n', { plain = true })
+  local row = self:row_of(entry) + entry.height - 2
+  self:edit(function(buf)
+    vim.api.nvim_buf_set_text(buf, row, entry.column, row, entry.column, pieces)
+  end)
+  entry.height = entry.height + #pieces - 1
+  entry.column = #pieces == 1 and entry.column + #pieces[1] or #pieces[#pieces]
+end
+
+--- Shows now what has come since the last time.
+function Transcript:flush()
+  if not self:shown() then
+    return
+  end
+  local dirty = self.dirty
+  self.dirty = {}
+  for id in pairs(dirty) do
+    local entry, live = self.by_id[id], self.session.live[id]
+    if entry and live and entry.column then
+      if live.shown < #live.text then
+        self:grow(entry, live)
+      end
+    elseif entry and live then
+      self:draw(entry)
+    end
+  end
+  self:highlight()
+end
+
+--- Colours Markdown, unless the conversation is so long that it would cost the user's patience.
+function Transcript:highlight()
+  local buf = self.buf --[[@as integer]]
+  local small = vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf)) < highlight_bytes
+  if small == (self.parsed or false) then
+    return
+  end
+  self.parsed = small
+  if small then
+    pcall(vim.treesitter.start, buf, 'markdown')
+  else
+    pcall(vim.treesitter.stop, buf)
+  end
+end
+
+--- Shows the session's state, which is not part of the text.
+function Transcript.changed()
+  require('sandbox_agent.status').refresh()
+end
+
+--- The entry at a line (1-based), and the row where it begins.
+---@param line integer
+---@return sandbox_agent.Entry?
+---@return integer row
+function Transcript:at(line)
+  local row = vim.api.nvim_buf_line_count(self.buf) - 1
+  for i = #self.entries, 1, -1 do
+    row = row - self.entries[i].height
+    if line - 1 >= row then
+      return self.entries[i], row
+    end
+  end
+  return nil, 0
+end
+
+--- Opens or closes the entry at a line; reports whether it can be.
+---@param line integer
+---@return boolean
+function Transcript:toggle(line)
+  local entry = self:at(line)
+  local item = entry and self.session.by_id[entry.id]
+  if not entry or not item or not render.opens(item) then
+    return false
+  end
+  entry.opened = not entry.opened
+  self:draw(entry)
+  return true
+end
+
+--- The rows (0-based) where the user's messages begin.
+---@return integer[]
+function Transcript:questions()
+  local rows, row = {}, 0
+  for _, entry in ipairs(self.entries) do
+    local item = self.session.by_id[entry.id]
+    if item and item.kind == 'userMessage' then
+      rows[#rows + 1] = row
+    end
+    row = row + entry.height
+  end
+  return rows
+end
+
+return M

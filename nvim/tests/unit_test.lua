@@ -1,0 +1,169 @@
+-- What needs no server: settings, the merge of lines, how items are drawn, and messages for what cannot be.
+local T = dofile(vim.env.HARNESS)
+
+local function merged(base, ours, theirs)
+  local edits, conflicts = require('sandbox_agent.merge').edits(base, ours, theirs)
+  local lines = vim.deepcopy(ours)
+  for _, edit in ipairs(edits) do
+    for _ = 1, edit.count do
+      table.remove(lines, edit.at)
+    end
+    for i, line in ipairs(edit.lines) do
+      table.insert(lines, edit.at + i - 1, line)
+    end
+  end
+  return lines, conflicts
+end
+
+local function chars(text)
+  return vim.split(text, '')
+end
+
+T.test('merge: both sides in different lines', function()
+  for _, case in ipairs({
+    { 'abcd', 'Abcd', 'abcD', 'AbcD', 0 },
+    { 'abcd', 'abcd', 'abd', 'abd', 0 },
+    { 'abcd', 'xabcd', 'abcdy', 'xabcdy', 0 },
+    { 'abcd', 'acd', 'abcDD', 'acDD', 0 },
+    { 'abcd', 'aXYbcd', 'abcd', 'aXYbcd', 0 },
+    { 'abcd', 'abcd', '1234', '1234', 0 },
+    { 'abcd', 'Abcd', 'Abcd', 'Abcd', 0 }, -- the same change
+    { 'abcd', 'aXcd', 'aYcd', 'aXcd', 1 },
+    { 'abcd', 'aXcD', 'AbcY', 'AXcD', 1 },
+    { 'ab', 'abX', 'abY', 'abX', 1 },
+    { 'abcdef', 'abXXef', 'abcdeF', 'abXXeF', 0 },
+  }) do
+    local lines, conflicts = merged(chars(case[1]), chars(case[2]), chars(case[3]))
+    T.eq({ case[4], case[5] }, { table.concat(lines), conflicts }, table.concat(case, ' '))
+  end
+end)
+
+T.test('merge: what one side did alone always comes out whole', function()
+  math.randomseed(7)
+  local letters = { 'a', 'b', 'c', 'd' }
+  local function random(most)
+    local lines = {}
+    for i = 1, math.random(0, most) do
+      lines[i] = letters[math.random(#letters)]
+    end
+    return lines
+  end
+  for _ = 1, 500 do
+    local base, theirs = random(12), random(12)
+    local lines, conflicts = merged(base, base, theirs)
+    T.eq({ theirs, 0 }, { lines, conflicts })
+    lines, conflicts = merged(base, theirs, theirs)
+    T.eq({ theirs, 0 }, { lines, conflicts })
+  end
+end)
+
+T.test('settings: wrong and unknown ones are told in one line, right ones count', function()
+  local config = require('sandbox_agent.config')
+  local said = T.messages()
+  config.setup({
+    modle = 'x',
+    window = { size = 0.3, position = 'middle' },
+    keys = { transcript = { allow = 'y', deny = false } },
+  })
+  T.eq(1, #said)
+  T.has(table.concat(config.problems(), '\n'), 'modle is not a setting')
+  T.has(table.concat(config.problems(), '\n'), 'window.position must be one of')
+  T.eq({ 0.3, 'right' }, { config.get().window.size, config.get().window.position })
+  T.eq(
+    { 'y', false, 'A' },
+    { config.get().keys.transcript.allow, config.get().keys.transcript.deny, config.get().keys.transcript.allow_always }
+  )
+  config.setup({})
+  vim.g.sandbox_agent = { model = 'demo' }
+  config.setup()
+  T.eq('demo', config.get().model)
+  config.setup({ model = 'other' })
+  T.eq('other', config.get().model, 'setup wins')
+  vim.g.sandbox_agent = nil
+  config.setup()
+end)
+
+local function drawn(item, context)
+  local render = require('sandbox_agent.render')
+  item = vim.tbl_extend('keep', item, { id = 'i1', status = 'completed' })
+  local base =
+    { opened = false, most = 200, keys = { allow = 'a', allow_always = 'A', deny = 'd', deny_feedback = 'D' } }
+  return table.concat(render.item(item, vim.tbl_extend('force', base, context or {})).lines, '\n')
+end
+
+T.test('drawing: a tool call is one line until it is opened', function()
+  local item = {
+    kind = 'toolCall',
+    tool = 'exec_command',
+    text = 'make\ntest',
+    exitCode = 2,
+    durationMs = 1500,
+    output = { head = 'one\n\27[31mtwo\27[0m\n10 %\r20 %\r\n', totalBytes = 27, stream = 'stdout' },
+  }
+  T.eq('▸ exec_command  make …  ✓  exit 2  1.5 s\n', drawn(item))
+  T.eq('▾ exec_command  make …  ✓  exit 2  1.5 s\n    one\n    two\n    20 %\n', drawn(item, { opened = true }))
+  item.output = { head = ('x\n'):rep(1000), totalBytes = 2000, stream = 'stdout' }
+  local lines = vim.split(drawn(item, { opened = true, most = 20 }), '\n')
+  T.ok(#lines < 26, '#lines')
+  T.has(table.concat(lines, '\n'), 'the whole output, 2000 bytes: o')
+end)
+
+T.test('drawing: an approval names its keys, and always only where it is offered', function()
+  local approval = { id = 'a', itemId = 'i1', subject = 'rm x', reason = 'it removes', options = { 'allow', 'deny' } }
+  local item = { kind = 'toolCall', tool = 'exec_command', text = 'rm x', status = 'inProgress' }
+  local text = drawn(item, { approval = approval })
+  T.has(text, 'a allow · d deny · D deny and say why')
+  approval.options = { 'allow', 'allowAlways', 'deny' }
+  approval.pattern = 'rm *'
+  T.has(drawn(item, { approval = approval }), 'A always (rm *)')
+end)
+
+T.test('command: what is wrong is one line', function()
+  local said = T.messages()
+  vim.cmd('SandboxAgent nonsense')
+  T.has(said[1], 'The subcommand nonsense is not one')
+  vim.cmd('SandboxAgent s')
+  T.has(said[2], 'could be sessions, steer, switch')
+  vim.cmd('SandboxAgent key')
+  T.eq('Sandbox Agent: :SandboxAgent key needs {name}.', said[3])
+  for _, line in ipairs(said) do
+    T.lacks(line, '\n')
+    T.ok(vim.fn.strdisplaywidth(line) < vim.o.columns, line)
+  end
+end)
+
+T.test('command: subcommands and arguments complete', function()
+  local function complete(typed)
+    return vim.fn.getcompletion(typed, 'cmdline')
+  end
+  T.eq({ 'checkpoints', 'compact' }, complete('SandboxAgent c'))
+  T.eq({ 'docker' }, complete('SandboxAgent switch do'))
+  T.eq({ 'adopt', 'approve', 'ask', 'attach' }, complete('SandboxAgent a'))
+  T.has(table.concat(complete('3,5SandboxAgent! as'), ' '), 'ask')
+end)
+
+T.test('a program that is missing is one line, and the health check tells the rest', function()
+  local said = T.messages()
+  require('sandbox_agent').setup({ cmd = { 'no-such-program' } })
+  vim.cmd('SandboxAgent sessions')
+  T.eq(1, #said)
+  T.has(said[1], 'no-such-program is not found')
+  vim.cmd('checkhealth sandbox_agent')
+  T.has(T.text(0), 'Put sandbox-agent and the programs beside it')
+  vim.cmd.bwipeout()
+  require('sandbox_agent').setup()
+end)
+
+T.test('a program that ends at once is one line, and is tried again with the next request only', function()
+  local said = T.messages()
+  require('sandbox_agent').setup({ cmd = { 'false' } })
+  vim.cmd('SandboxAgent sessions')
+  T.wait(function()
+    return #said == 1
+  end, 'the message')
+  T.eq('stopped', require('sandbox_agent.server').status)
+  os.remove(require('sandbox_agent.log').path())
+  require('sandbox_agent').setup()
+end)
+
+T.run()
