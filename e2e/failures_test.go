@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -94,6 +95,66 @@ func TestAStreamCutHalfWayGivesOneCleanText(t *testing.T) {
 		}
 	}
 	require.True(t, attempts[2], "the second attempt is told")
+}
+
+// reasons are why the session waited.
+func reasons(events []editors.EventMessage) string {
+	var out []string
+	for _, e := range events {
+		if e.Event.Type == editors.StateChanged {
+			out = append(out, e.Event.State.Reason)
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+func TestARateLimitIsWaitedForAsLongAsTheServerAsks(t *testing.T) {
+	i := newInstall(t, modeltest.Script{Rules: []modeltest.Rule{{
+		Match: modeltest.Match{LastUser: "hello"}, Respond: modeltest.Answer{Text: "Hello at last."},
+		Fault: &modeltest.Fault{Times: 1, Status: 429, RetryAfter: "3"},
+	}}})
+	s := i.start("ask", "--workspace", i.work, "hello")
+	require.Zero(t, s.wait(), s.describe())
+	require.Equal(t, []string{"Hello at last."}, answers(s.durable()))
+	require.Contains(t, reasons(s.durable()), "retry 2 of 5 in 3s")
+	require.Contains(t, reasons(s.durable()), "rate limit")
+	var limited, answered time.Time
+	for _, e := range s.durable() {
+		switch {
+		case e.Event.Type == editors.StateChanged && strings.Contains(e.Event.State.Reason, "retry 2"):
+			limited = e.At
+		case e.Event.Type == editors.TurnEnded:
+			answered = e.At
+		}
+	}
+	require.GreaterOrEqual(t, answered.Sub(limited), 3*time.Second)
+}
+
+func TestASilentModelIsAskedAgain(t *testing.T) {
+	i := newInstall(t, modeltest.Script{Rules: []modeltest.Rule{{
+		Match: modeltest.Match{LastUser: "hello"}, Respond: modeltest.Answer{Text: "One two three four five."},
+		Chunking: modeltest.Chunking{Bytes: 4}, Fault: &modeltest.Fault{Times: 1, StallAfterChunks: n(3)},
+	}}}, "SANDBOX_AGENT_OPENAI_IDLE_TIMEOUT=1s")
+	s := i.start("ask", "--workspace", i.work, "hello")
+	require.Zero(t, s.wait(), s.describe())
+	require.Equal(t, []string{"One two three four five."}, answers(s.durable()))
+	require.Contains(t, reasons(s.durable()), "sent nothing for 1s")
+	for _, e := range s.durable() {
+		if e.Event.Type == editors.ItemEnded && e.Event.Item.Kind == editors.AgentMessage {
+			require.Equal(t, 2, e.Event.Item.Attempt, "the attempt is told")
+		}
+	}
+}
+
+func TestTheEffortIsTheSessions(t *testing.T) {
+	i := newInstall(t, rules(say("hello", "Hello.")))
+	session := i.session()
+	i.done(session, "hello")
+	i.ok(nil, "configure", session, "--effort", "high")
+	i.done(session, "hello again")
+	requests := i.model.Requests()
+	require.NotContains(t, string(requests[0].Body), `"effort"`)
+	require.Contains(t, string(requests[len(requests)-1].Body), `"effort":"high"`)
 }
 
 // TestTheKeyLeaksNowhere looks for the key in everything the installation wrote, and in what its processes show.
