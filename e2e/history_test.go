@@ -56,6 +56,26 @@ func TestTodaysHistoriesReplay(t *testing.T) {
 	}
 }
 
+// TestTodaysLongTurnsReplay does the same for a session that is compacted, waits at its budget and gets a title.
+func TestTodaysLongTurnsReplay(t *testing.T) {
+	i := newInstall(t, rounds(10, 3000))
+	i.configure("[models.scripted]\nwindow = 9000\ninput = 1\noutput = 2\n")
+	id := i.session()
+	i.done(id, "begin")
+	i.ok(nil, "configure", id, "--budget", "turn-calls=8,cost=100")
+	s := i.start("ask", "--session", id, "WORK until 10")
+	asked := s.until("the question", isType(editors.ApprovalRequested)).Event.Approval
+	i.ok(nil, "approve", id, asked.ID)
+	i.eventually("the end", func() bool { return i.listed(id).State.Status == editors.StatusIdle })
+	i.eventually("the title", func() bool { return i.listed(id).Title == "Counting rounds" })
+	i.ok(nil, "compact", id)
+	i.done(id, "begin again")
+	i.ok(nil, "destroy", id)
+	history := i.history(agent.WorkflowID(id))
+	require.NoError(t, replay.History(history))
+	i.keep("long", history)
+}
+
 func (i *install) history(workflowID string) *historypb.History {
 	i.Helper()
 	ctx, cancel := context.WithTimeout(i.Context(), patience)

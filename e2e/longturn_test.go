@@ -173,4 +173,3 @@ func rss(t *testing.T, pid int) int {
 	require.NoError(t, err)
 	return kib
 }
-

@@ -159,7 +159,7 @@ func (m *manager) describe(now time.Time, in ForkInput) agent.Forked {
 	}
 	s := editors.Session{
 		ID: in.SessionID, Title: agent.CleanTitle(in.Params.Title), TitleSource: editors.TitleUser, WorkspaceFolder: source.WorkspaceFolder,
-		Backend: b, Model: source.Model, Effort: source.Effort, ApprovalMode: source.ApprovalMode, ParentID: source.ID, HostID: source.HostID,
+		Backend: b, Model: source.Model, Effort: source.Effort, Budget: source.Budget, ApprovalMode: source.ApprovalMode, ParentID: source.ID, HostID: source.HostID,
 		CreatedAt: now, UpdatedAt: now, State: editors.State{Status: editors.StatusIdle, Since: now},
 	}
 	if s.Title == "" {

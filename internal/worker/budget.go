@@ -39,7 +39,7 @@ func (a *Activities) usage(id string, u model.Usage) editors.Usage {
 		InputTokens: u.InputTokens, CachedTokens: u.CachedTokens, OutputTokens: u.OutputTokens, ReasoningTokens: u.ReasoningTokens, ModelCalls: 1,
 	}
 	price := a.Models.Facts(id).Price
-	if price == nil {
+	if price == nil || u == (model.Usage{}) { // no usage is told of a call that was cut short
 		out.UnpricedCalls = 1
 		return out
 	}
