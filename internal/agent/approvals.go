@@ -202,14 +202,18 @@ func (s *session) settle(ctx workflow.Context, a editors.Approval) {
 	if i := s.approval(a.ID); i >= 0 {
 		s.Approvals = append(append([]editors.Approval(nil), s.Approvals[:i]...), s.Approvals[i+1:]...)
 	}
-	kept := a
-	kept.Subject, kept.Pattern = preview(a.Subject, keptOfText), preview(a.Pattern, keptOfText)
-	kept.Reason, kept.Feedback, kept.Options = "", "", nil
-	s.Decided = append(s.Decided, kept)
-	if len(s.Decided) > maxDecided {
-		s.Decided = append([]editors.Approval(nil), s.Decided[len(s.Decided)-maxDecided:]...)
-	}
+	s.keepDecided(a)
 	s.emit(ctx, editors.Event{Type: editors.ApprovalResolved, Approval: &a})
+}
+
+// keepDecided keeps of an approval what late answers are told.
+func (s *State) keepDecided(a editors.Approval) {
+	a.Subject, a.Pattern = preview(a.Subject, keptOfText), preview(a.Pattern, keptOfText)
+	a.Reason, a.Feedback, a.Options = "", "", nil
+	s.Decided = append(s.Decided, a)
+	if drop := len(s.Decided) - maxDecided; drop > 0 {
+		s.Decided = append([]editors.Approval(nil), s.Decided[drop:]...)
+	}
 }
 
 func (s *session) applyDecision(ctx workflow.Context, a editors.Approval) {

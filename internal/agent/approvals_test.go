@@ -274,3 +274,30 @@ func TestLongArgumentsAreJudgedByWhatIsKnown(t *testing.T) {
 	})
 	h.finish(time.Hour, testSession(editors.ApprovalAuto))
 }
+
+func TestALateAnswerIsToldWhoDecidedAfterContinuingAsNew(t *testing.T) {
+	h := newHarness(t)
+	in := testSession(editors.ApprovalAsk)
+	in.State.NextApproval = 8
+	in.State.Decided = []editors.Approval{{ID: "a7", Decision: editors.DecisionAllowAlways, DecidedBy: "nvim", Scope: editors.ScopeWorkspace, Pattern: "make"}}
+	var late *reply
+	h.at(0, func() {
+		late = h.answer(editors.AnswerApprovalParams{ApprovalID: "a7", Decision: editors.DecisionAllowAlways, Pattern: "no pattern; at all"})
+	})
+	h.finish(time.Hour, in)
+	out := late.value.(editors.AnswerApprovalResult)
+	require.True(t, out.Already)
+	require.Equal(t, "nvim", out.DecidedBy)
+	require.Equal(t, editors.ScopeWorkspace, out.Scope)
+	require.Equal(t, "make", out.Pattern)
+}
+
+func TestWhatIsKeptOfDecisionsIsSmall(t *testing.T) {
+	s := testSession(editors.ApprovalAsk).State
+	for range 2 * maxDecided {
+		a := editors.Approval{ID: "a1", Subject: strings.Repeat("s", 4<<10), Feedback: strings.Repeat("f", 8<<10), Pattern: strings.Repeat("p", 8<<10), Reason: strings.Repeat("r", 1<<10)}
+		s.keepDecided(a)
+	}
+	require.Len(t, s.Decided, maxDecided)
+	require.Less(t, size(s.Decided), 48<<10)
+}
