@@ -7,19 +7,32 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
 const bwrapProgram = "bwrap"
 
-// bubblewrap returns the process that makes the plan's tree and becomes its command in it.
-func bubblewrap(p plan) (*exec.Cmd, error) {
-	program, err := exec.LookPath(bwrapProgram)
+// loaderPrefix begins the variables by which the loader of programs takes libraries from elsewhere.
+const loaderPrefix = "LD_"
+
+// bubblewrap returns the process that makes the plan's tree and becomes its command in it, with the environment env. What
+// leads the loader to libraries, which may lie in the workspace, is for what runs inside only.
+func bubblewrap(p plan, workspace string, h Host, env []string) (*exec.Cmd, error) {
+	program, err := SystemProgram(bwrapProgram, workspace, h.Env)
 	if err != nil {
-		return nil, fmt.Errorf("bubblewrap is not installed")
+		return nil, err
 	}
 	cmd := exec.Command(program)
+	cmd.Env = []string{}
+	for _, pair := range env {
+		if name, value, _ := strings.Cut(pair, "="); strings.HasPrefix(name, loaderPrefix) {
+			cmd.Args = append(cmd.Args, "--setenv", name, value)
+		} else {
+			cmd.Env = append(cmd.Env, pair)
+		}
+	}
 	args, err := bwrapArgs(p, func(path string) (string, error) { return inherit(cmd, path) })
 	if err != nil {
 		return nil, err

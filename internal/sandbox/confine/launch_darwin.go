@@ -22,7 +22,7 @@ func Command(p Policy, h Host, args func(state, root string) []string) (*exec.Cm
 		return nil, err
 	}
 	cmd := exec.Command(p.Program, append(args(p.State, p.insideRoot()), JailFlag, p.jail(h).Encode())...)
-	cmd.Dir = "/"
+	cmd.Dir, cmd.Env = "/", p.Environment(h)
 	return cmd, nil
 }
 

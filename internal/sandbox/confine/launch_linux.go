@@ -29,7 +29,7 @@ func Methods() []Method {
 }
 
 // Command returns the process that becomes a helper, confined by the policy. args returns its arguments, given the paths by
-// which it will find its state and the workspace; those that name its jail are added. Its environment is left to the caller.
+// which it will find its state and the workspace; those that name its jail are added.
 func Command(p Policy, h Host, args func(state, root string) []string) (*exec.Cmd, error) {
 	p, err := p.resolved()
 	if err != nil {
@@ -39,19 +39,19 @@ func Command(p Policy, h Host, args func(state, root string) []string) (*exec.Cm
 	argv := append(append([]string{p.Program}, args(state, p.insideRoot())...), JailFlag, p.jail(h).Encode())
 	if !p.Method.Strong() {
 		cmd := exec.Command(p.Program, argv[1:]...)
-		cmd.Dir = "/"
+		cmd.Dir, cmd.Env = "/", p.Environment(h)
 		return cmd, nil
 	}
 	plan := newPlan(p, h, hostSockets())
 	plan.Argv = argv
 	if p.Method == Bubblewrap {
-		return bubblewrap(plan)
+		return bubblewrap(plan, p.Workspace, h, p.Environment(h))
 	}
-	return ownStage(plan, p)
+	return ownStage(plan, p, p.Environment(h))
 }
 
 // ownStage returns the process that makes the plan's tree with the kernel's own means.
-func ownStage(plan plan, p Policy) (*exec.Cmd, error) {
+func ownStage(plan plan, p Policy, env []string) (*exec.Cmd, error) {
 	text, err := json.Marshal(plan)
 	if err != nil {
 		return nil, fmt.Errorf("write the plan of the sandbox: %w", err)
@@ -61,7 +61,7 @@ func ownStage(plan plan, p Policy) (*exec.Cmd, error) {
 		return nil, fmt.Errorf("write the plan of the sandbox: %w", err)
 	}
 	cmd := exec.Command(p.Program, StageVerb, path)
-	cmd.Dir = "/"
+	cmd.Dir, cmd.Env = "/", env
 	flags := uintptr(namespaces)
 	if !plan.Network {
 		flags |= syscall.CLONE_NEWNET

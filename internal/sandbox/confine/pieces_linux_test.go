@@ -32,6 +32,17 @@ func TestBwrapArgs(t *testing.T) {
 	require.NotContains(t, args, "--unshare-net")
 }
 
+// TestBwrapLoadsNothing tests that bubblewrap itself takes no library from where a variable says.
+func TestBwrapLoadsNothing(t *testing.T) {
+	if _, err := SystemProgram(bwrapProgram, "", nil); err != nil {
+		t.Skip(err)
+	}
+	cmd, err := bubblewrap(plan{Argv: []string{"/helper"}}, "/w", Host{}, []string{"A=1", "LD_LIBRARY_PATH=/w", "LD_PRELOAD=/w/x"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"A=1"}, cmd.Env)
+	inOrder(t, strings.Join(cmd.Args, " "), "--setenv LD_LIBRARY_PATH /w", "--setenv LD_PRELOAD /w/x", "--unshare-user", "-- /helper")
+}
+
 func TestReadable(t *testing.T) {
 	base := t.TempDir()
 	for _, name := range []string{"home/.ssh/id", "home/code/f", "other/f"} {

@@ -47,13 +47,17 @@ func (p Policy) Prepare(ctx context.Context, h Host) error {
 func gitConfig(ctx context.Context, h Host, workspace string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[branch]\n\tautoSetupMerge = false\n[safe]\n\tdirectory = %s\n", gitQuote(workspace))
+	git, err := SystemProgram("git", workspace, h.Env)
+	if err != nil {
+		return b.String()
+	}
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "git", "config", "--global", "--includes", "-z", "--get-regexp", gitKeys)
+	cmd := exec.CommandContext(ctx, git, "config", "--global", "--includes", "-z", "--get-regexp", gitKeys)
 	cmd.Dir = "/" // never the workspace
-	cmd.Env = []string{"HOME=" + h.Home, "XDG_CONFIG_HOME=" + lookup(h.Env, "XDG_CONFIG_HOME"), "PATH=" + lookup(h.Env, "PATH")}
+	cmd.Env = []string{"HOME=" + h.Home, "XDG_CONFIG_HOME=" + lookup(h.Env, "XDG_CONFIG_HOME"), "PATH=" + filepath.Dir(git)}
 	out, err := cmd.Output()
-	if err != nil { // no git, or nothing set
+	if err != nil { // nothing is set
 		return b.String()
 	}
 	for _, entry := range bytes.Split(out, []byte{0}) {

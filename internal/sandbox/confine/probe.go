@@ -83,7 +83,6 @@ func try(ctx context.Context, w Wanted, method Method, h Host) error {
 	if err != nil {
 		return err
 	}
-	cmd.Env = p.Environment(h)
 	return run(ctx, cmd)
 }
 

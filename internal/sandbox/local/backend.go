@@ -37,7 +37,8 @@ const (
 type Options struct {
 	// StateDir is where the helpers keep what belongs to sandboxes: one private directory each. Required, absolute.
 	StateDir string
-	// HelperBinary is the helper program. Default: sandbox-helper beside this program, $SANDBOX_HELPER_BIN, or in PATH.
+	// HelperBinary is the helper program. Default: sandbox-helper beside this program, $SANDBOX_HELPER_BIN, or where the
+	// system keeps programs; see confine.SystemProgram.
 	HelperBinary string
 	// HostID goes into every Ref.
 	HostID string

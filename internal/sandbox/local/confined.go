@@ -87,16 +87,16 @@ func (b *Backend) guards(r recorded) string {
 func (b *Backend) confined(ctx context.Context, r recorded, program, session, state string) (*exec.Cmd, error) {
 	network := state != session || r.Confinement.Level.Network()
 	p := confine.Policy{Method: r.Confinement.Method, Network: network, Workspace: r.Workspace, Session: session, State: state, Program: program}
-	if err := p.Prepare(ctx, b.host()); err != nil {
+	host := b.host()
+	if err := p.Prepare(ctx, host); err != nil {
 		return nil, cannotConfine(err)
 	}
-	cmd, err := confine.Command(p, b.host(), func(inside, root string) []string {
+	cmd, err := confine.Command(p, host, func(inside, root string) []string {
 		return append(helper.ServeArgs(inside, root, b.opts.Idle), "--known-as", r.Workspace, "--of", state)
 	})
 	if err != nil {
 		return nil, cannotConfine(err)
 	}
-	cmd.Env = p.Environment(b.host())
 	b.joinGroup(cmd, session)
 	return cmd, nil
 }

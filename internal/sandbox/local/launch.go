@@ -49,7 +49,7 @@ func (b *Backend) helperBinary() (string, error) {
 			candidates = append(candidates, filepath.Join(filepath.Dir(self), helperName))
 		}
 		candidates = append(candidates, os.Getenv(helperEnv))
-		if found, err := exec.LookPath(helperName); err == nil {
+		if found, err := confine.SystemProgram(helperName, "", os.Environ()); err == nil {
 			candidates = append(candidates, found)
 		}
 	}
