@@ -154,6 +154,9 @@ type Budget struct {
 	Seconds     int64   `json:"seconds,omitempty"`     // of all turns of the session
 }
 
+// BudgetTool is the tool of an approval that asks whether a turn may go on beyond its budget.
+const BudgetTool = "budget"
+
 // DefaultTurnCalls is how many model calls a turn makes before it asks whether to go on.
 const DefaultTurnCalls = 250
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,4 +28,11 @@ func TestConfigureABudget(t *testing.T) {
 	require.Equal(t, statusDone, runVerb(t, f, "configure", "s1", "--budget", "cost=20").status)
 	require.Equal(t, []editors.ConfigureParams{{SessionID: "s1", Budget: &editors.Budget{Cost: 20}}}, f.changed)
 	require.Equal(t, statusUsage, runVerb(t, f, "configure", "s1", "--budget", "cost=x").status)
+}
+
+func TestABudgetIsAskedAboutInWords(t *testing.T) {
+	var out, notes strings.Builder
+	p := newTextPrinter(&app{stdout: &out, stderr: &notes}, 0, "")
+	require.NoError(t, p.approval(editors.Approval{Tool: editors.BudgetTool, Subject: "The turn has cost $2.00, the budget is $2.00", Reason: "allow raises it"}))
+	require.Equal(t, "? May the turn go on beyond its budget?\n    The turn has cost $2.00, the budget is $2.00\n  allow raises it\n", notes.String())
 }

@@ -273,7 +273,11 @@ func (p *textPrinter) turnEnded(e editors.Event) {
 }
 
 func (p *textPrinter) approval(a editors.Approval) error {
-	p.note(p.term.yellow("? ") + "May the agent run " + plain(a.Tool) + "?")
+	question := "May the agent run " + plain(a.Tool) + "?"
+	if a.Tool == editors.BudgetTool {
+		question = "May the turn go on beyond its budget?"
+	}
+	p.note(p.term.yellow("? ") + question)
 	for line := range strings.SplitSeq(plain(a.Subject), "\n") {
 		p.note("    " + line)
 	}

@@ -13,9 +13,6 @@ import (
 	"sandboxagent/editors"
 )
 
-// budgetTool is the tool of an approval that asks whether a turn may go on beyond its budget.
-const budgetTool = "budget"
-
 // errStopped ends a turn because the user wants it to.
 var errStopped = errors.New("stopped at the budget")
 
@@ -123,7 +120,7 @@ func (s *session) askBudget(ctx workflow.Context, b bound) (editors.Decision, er
 	item := s.startItem(ctx, editors.Item{TurnID: s.Turn.ID, Kind: editors.Notice, Status: editors.ItemInProgress, Text: subject + "."})
 	id := item.ID
 	a := editors.Approval{
-		ID: fmt.Sprintf("a%d", s.NextApproval), ItemID: id, TurnID: s.Turn.ID, Tool: budgetTool, Subject: subject,
+		ID: fmt.Sprintf("a%d", s.NextApproval), ItemID: id, TurnID: s.Turn.ID, Tool: editors.BudgetTool, Subject: subject,
 		Reason:  "The budget is reached: allow raises it by " + b.show(b.amount) + ", deny stops the turn",
 		Options: []string{string(editors.DecisionAllow), string(editors.DecisionDeny)}, At: workflow.Now(ctx),
 	}
