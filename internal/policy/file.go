@@ -215,16 +215,24 @@ func (p Policy) asks(j *judgement) restricted   { return restrict(p.Ask, j) }
 
 func restrict(patterns []string, j *judgement) (r restricted) {
 	r.maybe = len(patterns) > 0 && j.opaque
-	for _, text := range patterns {
+	parsed := make([]WordPattern, len(patterns))
+	for i, text := range patterns {
 		p, err := parseWords(text)
 		if err != nil { // a list that was not read by ParsePolicy
 			r.maybe = true
 			continue
 		}
-		for _, c := range j.commands {
-			surely, maybe := p.match(c)
+		parsed[i] = p
+	}
+	for _, c := range j.commands {
+		words := bare(c.words)
+		for i, p := range parsed {
+			if len(p.words) == 0 {
+				continue
+			}
+			surely, maybe := p.match(words)
 			if surely {
-				return restricted{pattern: text, surely: true}
+				return restricted{pattern: patterns[i], surely: true}
 			}
 			r.maybe = r.maybe || maybe
 		}

@@ -105,10 +105,9 @@ func (p WordPattern) covers(c simple, network bool) bool {
 	return len(rest) == 0 || p.more && safeArguments(p.words, rest)
 }
 
-// match tells whether a simple command is, or may be, one that the pattern restricts. There a * stands for any arguments,
-// and neither the path of the program nor git's options before its subcommand matter.
-func (p WordPattern) match(c simple) (surely, maybe bool) {
-	words := bare(c.words)
+// match tells whether a simple command, given as bare leaves it, is, or may be, one that the pattern restricts. There a *
+// stands for any arguments, and neither the path of the program nor git's options before its subcommand matter.
+func (p WordPattern) match(words []word) (surely, maybe bool) {
 	for i, text := range p.words {
 		switch {
 		case i >= len(words):

@@ -3,7 +3,10 @@
 package policy
 
 import (
+	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -199,6 +202,23 @@ func TestEscalationsSayWhatAndWhy(t *testing.T) {
 	require.Equal(t, Allow, Judge(editors.ApprovalAuto, Call{Name: execCommand, Arguments: `{"comm`, Cut: true}, true).Decision)
 	denied := Policy{Deny: []string{"git push *"}}.Judge(editors.ApprovalAuto, Call{Name: execCommand, Arguments: `{"comm`, Cut: true}, true, nil)
 	require.Equal(t, Ask, denied.Decision, "a long command may hold what the policy denies")
+}
+
+// TestJudgingTakesLittleTime holds the worst that limits allow far under the second that a workflow may take.
+func TestJudgingTakesLittleTime(t *testing.T) {
+	var p Policy
+	var rules []Rule
+	for i := range 250 {
+		p.Allow, p.Deny = append(p.Allow, fmt.Sprint("make a", i)), append(p.Deny, fmt.Sprint("make d", i, " *"))
+		rules = append(rules, Rule{Tool: execCommand, Pattern: fmt.Sprint("make b", i)}, Rule{Tool: execCommand, Pattern: fmt.Sprint("make c", i)})
+	}
+	rules = append(rules, Rule{Tool: execCommand, Pattern: "make"})
+	call := shellCall(t, strings.Repeat("make;", maxJudged/5))
+	start := time.Now()
+	require.Equal(t, Allow, p.Judge(editors.ApprovalAsk, call, true, rules).Decision)
+	took := time.Since(start)
+	t.Log(took)
+	require.Less(t, took, 500*time.Millisecond)
 }
 
 func TestABrokenPolicyAllowsNothing(t *testing.T) {

@@ -36,12 +36,12 @@ func match(rules []Rule, c command) bool {
 	if len(c.other) > 0 || c.far != "" && !c.confined {
 		return false
 	}
-	covered := false
+	patterns, covered := wordPatterns(rules), false
 	for _, s := range c.commands {
 		if s.concern == "" {
 			continue
 		}
-		if !coveredBy(rules, s, c.network) {
+		if !slices.ContainsFunc(patterns, func(p WordPattern) bool { return p.covers(s, c.network) }) {
 			return false
 		}
 		covered = true
@@ -49,16 +49,19 @@ func match(rules []Rule, c command) bool {
 	return covered
 }
 
-func coveredBy(rules []Rule, c simple, network bool) bool {
+// wordPatterns reads the patterns of rules about commands, leaving out what is none. It is done once for a call, which can
+// hold many commands.
+func wordPatterns(rules []Rule) []WordPattern {
+	var patterns []WordPattern
 	for _, rule := range rules {
 		if rule.Tool != execCommand {
 			continue
 		}
-		if p, err := ParsePattern(rule.Pattern); err == nil && p.covers(c, network) {
-			return true
+		if p, err := ParsePattern(rule.Pattern); err == nil {
+			patterns = append(patterns, p)
 		}
 	}
-	return false
+	return patterns
 }
 
 // Pattern is the whole text of a call as a rule may hold it: the command, preceded by "(in DIR) " when it names a directory
