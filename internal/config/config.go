@@ -36,6 +36,8 @@ type Config struct {
 	Worker       Worker
 	Local        Local
 	Docker       Docker
+	E2B          E2B
+	Daytona      Daytona
 	Checkpoint   Checkpoint
 	Carry        Carry
 	Log          Log
@@ -173,7 +175,9 @@ type setting struct {
 	unit   string                 // of that number
 }
 
-var settings = []setting{
+var settings = slices.Concat(hereSettings, cloudSettings)
+
+var hereSettings = []setting{
 	textSetting("model", "SANDBOX_AGENT_MODEL", "the name of a model", func(c *Config) *string { return &c.Model }, required),
 	textSetting("approval_mode", "SANDBOX_AGENT_APPROVAL", "one of ask, auto, never, readOnly",
 		func(c *Config) *string { return (*string)(&c.ApprovalMode) },

@@ -159,6 +159,9 @@ func TestValidateAfterFlags(t *testing.T) {
 		func(c *Config) { c.Owner = "a b" },
 		func(c *Config) { c.OpenAI.BaseURL = "nowhere" },
 		func(c *Config) { c.Worker.IdleTimeout = -1 },
+		func(c *Config) { c.E2B.Timeout = time.Second },
+		func(c *Config) { c.Daytona.Delete = -1 },
+		func(c *Config) { c.E2B.Network = "bridge" },
 	} {
 		c := Default()
 		change(&c)

@@ -27,3 +27,12 @@ func parseSize(text string) (int64, error) {
 	}
 	return n << shift, err
 }
+
+// parseGigabytes reads a size that is a whole number of gigabytes, and returns that number.
+func parseGigabytes(text string) (int64, error) {
+	n, err := parseSize(text)
+	if err == nil && n%(1<<30) != 0 {
+		err = strconv.ErrSyntax
+	}
+	return n >> 30, err
+}

@@ -35,3 +35,9 @@ type Loser interface {
 	// one. It fails when that cannot be found out.
 	Lost(ctx context.Context, ref Ref) (bool, error)
 }
+
+// Keeper is a Backend whose sandboxes are put to rest, by somebody else, when nobody uses them for a while.
+type Keeper interface {
+	// Keep keeps an open sandbox from that until release is called. It never makes or wakes one.
+	Keep(ref Ref) (release func())
+}

@@ -33,6 +33,7 @@ const (
 // worker could not do its part.
 func (a *Activities) ModelStep(ctx context.Context, in agent.ModelStepInput) (agent.ModelStepResult, error) {
 	defer a.working()()
+	defer a.keepAwake(in.Sandbox)()
 	live := &liveText{live: a.Live, in: in}
 	defer beat(ctx, live.tail)()
 	defer a.Live.Forget(in.SessionID, in.ItemID)

@@ -107,9 +107,11 @@ type process struct {
 	client   client.Client
 	profile  temporal.Profile
 	bells    *bells
+	backends map[editors.BackendKind]sandbox.Backend
 }
 
 func (p *process) close() {
+	p.closeBackends()
 	if p.client != nil {
 		p.client.Close()
 	}
@@ -252,8 +254,7 @@ func (p *process) activities(ctx context.Context) (*Activities, error) {
 	if err != nil {
 		return nil, err
 	}
-	backends, err := p.backends()
-	if err != nil {
+	if p.backends, err = p.makeBackends(); err != nil {
 		return nil, err
 	}
 	realm, err := realmOf(ctx, p.client, p.profile.Namespace)
@@ -267,7 +268,7 @@ func (p *process) activities(ctx context.Context) (*Activities, error) {
 	return &Activities{
 		HostID: p.hostID, Realm: realm, Forks: workspace.Forks{Dir: p.Paths.ForkDir}, CarryWith: p.Config.Carry, Fault: fault,
 		Client: p.client, Converter: dc, Blobs: blobs, Live: p.hub, Models: p.models(), PlanDir: filepath.Join(p.Paths.StateDir, "plans"),
-		Backends: backends,
+		Backends: p.backends,
 		Checkpoints: sync.OnceValues(func() (*checkpoint.Store, error) {
 			return checkpoint.Open(checkpoint.Options{Dir: p.Paths.CheckpointDir, Quota: p.Config.Checkpoint.Quota, Fault: fault})
 		}),
@@ -277,7 +278,7 @@ func (p *process) activities(ctx context.Context) (*Activities, error) {
 	}, nil
 }
 
-func (p *process) backends() (map[editors.BackendKind]sandbox.Backend, error) {
+func (p *process) makeBackends() (map[editors.BackendKind]sandbox.Backend, error) {
 	folders, err := local.New(local.Options{
 		StateDir: p.Paths.SandboxDir, HostID: p.hostID, Logger: p.Log, Confinement: confine.Level(p.Config.Local.Confinement),
 		Private: []string{p.Paths.ConfigDir, p.Paths.StateDir, p.Paths.DataDir, p.Paths.RuntimeDir},
@@ -293,7 +294,8 @@ func (p *process) backends() (map[editors.BackendKind]sandbox.Backend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare the docker backend: %w", err)
 	}
-	return map[editors.BackendKind]sandbox.Backend{editors.Local: folders, editors.Docker: containers}, nil
+	all := map[editors.BackendKind]sandbox.Backend{editors.Local: folders, editors.Docker: containers}
+	return all, p.addClouds(all)
 }
 
 func (p *process) models() *model.Registry {

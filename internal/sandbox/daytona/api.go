@@ -128,14 +128,15 @@ type source struct {
 	snapshot, image string
 }
 
-const snapshotPrefix = "snapshot:"
+// SnapshotPrefix parts the name of a snapshot from the reference of an image in Spec.Image.
+const SnapshotPrefix = "snapshot:"
 
 var references = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,254}$`)
 
 // source returns what to make a sandbox of: what is asked for, or else what the options say.
 func (o *Options) source(asked string) (source, error) {
 	s := source{o.Snapshot, o.Image}
-	if snapshot, is := strings.CutPrefix(asked, snapshotPrefix); is {
+	if snapshot, is := strings.CutPrefix(asked, SnapshotPrefix); is {
 		s = source{snapshot: snapshot}
 	} else if asked != "" {
 		s = source{image: asked}
@@ -143,7 +144,7 @@ func (o *Options) source(asked string) (source, error) {
 	if s.snapshot != "" && s.image != "" {
 		return s, sandbox.Errorf(sandbox.ClassInvalid, opOpen, "a Daytona sandbox is made of a snapshot or of an image, not of both: remove one from the settings")
 	}
-	if text := s.snapshot + s.image; text != "" && !references.MatchString(text) || asked == snapshotPrefix {
+	if text := s.snapshot + s.image; text != "" && !references.MatchString(text) || asked == SnapshotPrefix {
 		return s, sandbox.Errorf(sandbox.ClassInvalid, opOpen, "%.100q names no image or snapshot of Daytona: correct it", asked)
 	}
 	return s, nil
