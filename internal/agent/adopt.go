@@ -4,11 +4,16 @@ package agent
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"go.temporal.io/sdk/workflow"
 
 	"sandboxagent/editors"
 )
+
+// maxAdoptions bounds how many adoptions can be undone so that the fork knows.
+const maxAdoptions = 20
 
 func (s *session) validateOffer(in OfferInput) error {
 	if s.answered(opKey(UpdateOffer, in.RequestID)) {
@@ -146,9 +151,32 @@ func (s *session) took(ctx workflow.Context, op Op, fork string, out CarryOutput
 	s.notice(ctx, s.Session.TurnID, fmt.Sprintf("Adopted from %s: %s%s", fork, text, undoHint(out.Undo)))
 	s.note(fmt.Sprintf("The user has brought in what another session had changed: %s. Files: %s. Read them again before you rely on them.",
 		text, listed(filesIn(out.Carry), out.Carry.Added+out.Carry.Changed+out.Carry.Removed)))
-	signal := workflow.SignalExternalWorkflow(ctx, WorkflowID(op.Adopt.Offer.ForkID), "", SignalAdopted, AdoptedSignal{CheckpointID: op.Adopt.Offer.CheckpointID})
-	if err := signal.Get(ctx, nil); err != nil { // it is gone: nothing will be adopted from it again
-		workflow.GetLogger(ctx).Info("the fork was not told of the adoption", "fork", op.Adopt.Offer.ForkID, "error", err)
+	o := op.Adopt.Offer
+	if op.Adopt.OnConflict == editors.ConflictMine && out.Carry.ConflictsAll > 0 {
+		return // what stayed as it is here is offered again, for another decision
+	}
+	if out.Undo != "" {
+		s.Adoptions = append(s.Adoptions, Adoption{ForkID: o.ForkID, Undo: out.Undo, Before: o.Base, After: o.CheckpointID})
+		s.Adoptions = append([]Adoption(nil), s.Adoptions[max(0, len(s.Adoptions)-maxAdoptions):]...)
+	}
+	s.tellFork(ctx, o.ForkID, AdoptedSignal{CheckpointID: o.CheckpointID})
+}
+
+// unadopt tells the forks whose adoption a restore of the whole workspace has undone, so that they can be adopted again.
+func (s *session) unadopt(ctx workflow.Context, r editors.RestoreParams) {
+	if len(r.Paths) > 0 {
+		return
+	}
+	for _, a := range slices.Backward(s.Adoptions) {
+		if strings.HasPrefix(a.Undo, r.CheckpointID) {
+			s.tellFork(ctx, a.ForkID, AdoptedSignal{CheckpointID: a.Before, Instead: a.After})
+		}
+	}
+}
+
+func (s *session) tellFork(ctx workflow.Context, forkID string, told AdoptedSignal) {
+	if err := workflow.SignalExternalWorkflow(ctx, WorkflowID(forkID), "", SignalAdopted, told).Get(ctx, nil); err != nil { // it is gone: nothing will be adopted from it again
+		workflow.GetLogger(ctx).Info("the fork was not told what its parent has of it", "fork", forkID, "error", err)
 	}
 }
 
@@ -162,7 +190,8 @@ func filesIn(c editors.Carry) []string {
 
 // adopted hears, in a fork, that the parent has its changes.
 func (s *session) adopted(_ workflow.Context, in AdoptedSignal) {
-	if s.ForkBase != "" && in.CheckpointID != "" {
-		s.ForkBase = in.CheckpointID
+	if s.ForkBase == "" || in.CheckpointID == "" || in.Instead != "" && in.Instead != s.ForkBase {
+		return
 	}
+	s.ForkBase = in.CheckpointID
 }

@@ -2,9 +2,11 @@ package agent
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/temporal"
 
@@ -118,4 +120,41 @@ func TestOnlyForksOffer(t *testing.T) {
 	h.at(time.Second, func() { r = h.update(UpdateOffer, OfferInput{}) })
 	h.finish(time.Hour, testSession(editors.ApprovalNever))
 	require.ErrorContains(t, r.rejected, "not a fork")
+}
+
+func TestAForkLearnsWhatItsParentHasOfIt(t *testing.T) {
+	h := newHarness(t)
+	var told []AdoptedSignal
+	h.env.OnSignalExternalWorkflow("default-test-namespace", WorkflowID("f1"), "", SignalAdopted, mock.Anything).
+		Return(func(_, _, _, _ string, signal any) error { told = append(told, signal.(AdoptedSignal)); return nil })
+	h.carried.merge = func(_ context.Context, in MergeInput) (CarryOutput, error) {
+		out := CarryOutput{Applied: true, Undo: fmt.Sprint("undo", len(h.carried.merged))}
+		if in.OnConflict == editors.ConflictMine {
+			out.Carry.ConflictsAll = 1
+		}
+		return out, nil
+	}
+	back := func(to string, paths ...string) func() {
+		return func() {
+			h.update(UpdateRestore, RestoreInput{RestoreParams: editors.RestoreParams{CheckpointID: to, Paths: paths}})
+		}
+	}
+	h.at(1*time.Minute, func() { h.adopt("a", offered(), editors.ConflictMine) })
+	h.at(2*time.Minute, func() { h.adopt("b", offered(), "") })
+	h.at(3*time.Minute, back("undo2", "a"))
+	h.at(4*time.Minute, back("undo2"))
+	h.finish(time.Hour, testSession(editors.ApprovalNever))
+	require.Equal(t, []AdoptedSignal{{CheckpointID: "theirs"}, {CheckpointID: "base", Instead: "theirs"}}, told,
+		"what was kept by a decision is offered again, and so is what was undone as a whole")
+}
+
+func TestAForkBelievesNoOlderNews(t *testing.T) {
+	h := newHarness(t)
+	in := testSession(editors.ApprovalNever)
+	in.State.Session.ParentID, in.State.ForkBase, in.State.Starting = "p1", "c2", false
+	h.at(time.Second, func() { h.env.SignalWorkflow(SignalAdopted, AdoptedSignal{CheckpointID: "c0", Instead: "c1"}) })
+	h.at(time.Minute, func() { require.Equal(t, "c2", h.view(nil).ForkBase) })
+	h.at(2*time.Minute, func() { h.env.SignalWorkflow(SignalAdopted, AdoptedSignal{CheckpointID: "c1", Instead: "c2"}) })
+	h.at(3*time.Minute, func() { require.Equal(t, "c1", h.view(nil).ForkBase) })
+	h.finish(time.Hour, in)
 }

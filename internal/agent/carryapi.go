@@ -79,9 +79,11 @@ type AdoptInput struct {
 	Held       map[string]string  `json:"held,omitempty"` // as of a restore; of the parent's workspace
 }
 
-// AdoptedSignal tells a fork up to which checkpoint its parent has its changes.
+// AdoptedSignal tells a fork up to which checkpoint its parent has its changes. With Instead set it holds only while that
+// is what the fork believes: the parent has gone back behind an adoption.
 type AdoptedSignal struct {
 	CheckpointID string `json:"checkpointId"`
+	Instead      string `json:"instead,omitempty"`
 }
 
 // Failure says why an activity could not do what was asked, as a value: nothing was changed.
@@ -127,11 +129,11 @@ func ConflictFailure(what string, c editors.Carry) Failure {
 type OpenInput struct {
 	Sandbox              // the one to make
 	From         Sandbox `json:"from"`           // where the tree comes from
-	CheckpointID string  `json:"checkpointId"`   // of From
+	CheckpointID string  `json:"checkpointId"`   // of From; "": of its folder as it is found
 	Base         string  `json:"base,omitempty"` // the user's own tree that it began as; git's configuration and hooks are taken from there
 	IntoNonEmpty bool    `json:"intoNonEmpty,omitempty"`
 	Effect       string  `json:"effect"`
-	Reason       string  `json:"reason,omitempty"` // switch, fork or recover: what the checkpoint is kept for
+	Reason       string  `json:"reason,omitempty"` // switch, fork, recover or start: what the checkpoint is kept for
 	TurnID       int     `json:"turnId,omitempty"`
 	DryRun       bool    `json:"dryRun,omitempty"`
 }

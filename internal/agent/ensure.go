@@ -1,5 +1,5 @@
-// This file makes sure, beside a turn's first model call, that the turn's sandbox is there, and makes it again from the last
-// checkpoint when it is gone.
+// This file makes sure, beside a turn's first model call and before a move, that the sandbox is there, and makes it again from
+// the last checkpoint when it is gone.
 
 package agent
 
@@ -16,8 +16,7 @@ const ensureTimeout = 10 * time.Minute // with the start of what was stopped
 
 // ensureSandbox begins to look for the sandbox. The open folder needs no looking for: it is there or every tool says so.
 func (s *session) ensureSandbox(ctx workflow.Context) {
-	b := s.Session.Backend
-	if s.Turn.Ready || b.Kind == editors.Local && b.WorkspaceRoot == "" {
+	if s.Turn.Ready || s.inFolder() {
 		return
 	}
 	s.ensuring, s.unready = true, nil
@@ -26,6 +25,11 @@ func (s *session) ensureSandbox(ctx workflow.Context) {
 		s.Turn.Ready = s.unready == nil
 		s.ensuring = false
 	})
+}
+
+// inFolder tells whether the session works in the open folder, which nothing can make again.
+func (s *session) inFolder() bool {
+	return s.Session.Backend.Kind == editors.Local && s.Session.Backend.WorkspaceRoot == ""
 }
 
 func (s *session) ensure(ctx workflow.Context) *Failure {
@@ -52,7 +56,7 @@ func (s *session) recover(ctx workflow.Context) *Failure {
 	target := s.newSandbox(s.Session.Backend)
 	out, f := s.carry(ctx, "making the sandbox again", ActivityOpenCarried, OpenInput{
 		Sandbox: target, From: s.sandbox(), CheckpointID: s.Session.CheckpointID, Base: s.gitBase(),
-		Effect: fmt.Sprintf("%s-recover%d", s.Session.ID, target.Epoch), Reason: "recover", TurnID: s.Turn.ID,
+		Effect: fmt.Sprintf("%s-recover%d", s.Session.ID, target.Epoch), Reason: "recover", TurnID: s.Session.TurnID,
 	})
 	if f != nil {
 		s.doom(ctx, target)
@@ -69,7 +73,11 @@ func (s *session) recover(ctx workflow.Context) *Failure {
 	s.setState(ctx, editors.StatusRunning, "Going on in a fresh sandbox.")
 	s.sessionUpdated(ctx)
 	text := fmt.Sprintf("The sandbox was gone; a fresh one was made from checkpoint %s. Packages and processes are lost%s.", from, leftOut(out.Carry))
-	s.notice(ctx, s.Turn.ID, text)
+	s.notice(ctx, s.Session.TurnID, text)
+	if s.Turn == nil {
+		s.note(text, "Look at what is there before you rely on it.")
+		return nil
+	}
 	s.Turn.Steers = append(s.Turn.Steers, noteEntry(text, "Look at what is there before you rely on it."))
 	return nil
 }

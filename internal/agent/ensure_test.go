@@ -184,5 +184,25 @@ func TestAFormerSandboxThatCannotBeRemovedHoldsUpNothing(t *testing.T) {
 	h.at(2*time.Minute, func() { h.ask("r2", "two") })
 	events := h.finish(100*time.Hour, testSession(editors.ApprovalNever))
 	require.Equal(t, []string{"1 completed", "2 completed"}, endsOf(events))
-	require.Len(t, h.carried.destroyed, removeTries+1)
+	former := 0
+	for _, in := range h.carried.destroyed {
+		if in.Former {
+			former++
+		}
+	}
+	require.Equal(t, 2+5, former, "once after each turn, and with patience at the end: it is never forgotten")
+}
+
+func TestASandboxThatIsGoneIsMadeAgainBeforeItIsLeft(t *testing.T) {
+	h := newHarness(t)
+	h.carried.ensure = func(in Sandbox) (EnsureOutput, error) { return EnsureOutput{Gone: in.Epoch == 1}, nil }
+	var back *reply
+	h.at(time.Second, func() { h.switchTo("s", toDocker) })
+	h.at(time.Minute, func() { back = h.switchTo("b", editors.Backend{Kind: editors.Local}) })
+	events := h.finish(time.Hour, testSession(editors.ApprovalNever))
+	require.NoError(t, back.err)
+	require.Len(t, h.carried.opened, 2)
+	require.Equal(t, "recover", h.carried.opened[1].Reason)
+	require.Equal(t, h.carried.opened[1].Sandbox, h.carried.merged[0].From, "what comes home is what was made again")
+	require.Contains(t, noticesOf(events)[1], "The sandbox was gone")
 }

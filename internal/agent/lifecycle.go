@@ -18,7 +18,7 @@ const (
 	removePatience = 2 * time.Minute // at a session's end
 	stopTime       = 2 * time.Minute
 	asidePatience  = time.Minute // until what ran beside a session that ends has ended
-	removeTries    = 10
+	maxDoomed      = 50           // that could not be removed
 )
 
 // shutdown ends the session for good: its sandboxes go, the user's folder stays.
@@ -57,8 +57,8 @@ func (s *session) doom(ctx workflow.Context, old ...Sandbox) {
 	s.dropDoomed(ctx)
 }
 
-// dropDoomed removes, beside the main loop, the sandboxes that nobody needs any more. What cannot be removed is left to the
-// worker, which looks for sandboxes without a session.
+// dropDoomed removes, beside the main loop, the sandboxes that nobody needs any more. What cannot be removed is tried
+// again after the next one.
 func (s *session) dropDoomed(ctx workflow.Context) {
 	if s.dropping || len(s.Doomed) == 0 || s.draining || s.destroying {
 		return
@@ -72,20 +72,24 @@ func (s *session) dropDoomed(ctx workflow.Context) {
 	})
 }
 
+// removeDoomed removes what it can. What it cannot stays for the next time.
 func (s *session) removeDoomed(ctx workflow.Context) {
-	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: HostQueue(s.Session.HostID), StartToCloseTimeout: removeTime, WaitForCancellation: true,
-		RetryPolicy: &temporal.RetryPolicy{InitialInterval: 10 * time.Second, MaximumInterval: 10 * time.Minute, MaximumAttempts: removeTries},
-	})
-	for len(s.Doomed) > 0 {
-		err := workflow.ExecuteActivity(ctx, ActivityDestroySandbox, DestroyInput{Sandbox: s.Doomed[0], Former: true}).Get(ctx, nil)
-		if ctx.Err() != nil {
+	opts := workflow.ActivityOptions{StartToCloseTimeout: removeTime}
+	for failed := 0; failed < len(s.Doomed); {
+		old := s.Doomed[failed]
+		f := s.besides(opts, ActivityDestroySandbox, DestroyInput{Sandbox: old, Former: true}).Repeat(ctx, "removing a former sandbox", nil)
+		switch {
+		case ctx.Err() != nil:
 			return
+		case f != nil:
+			workflow.GetLogger(ctx).Warn("former sandbox not removed", "sandbox", old.ID(), "error", f.Message)
+			failed++
+		default:
+			s.Doomed = slices.Delete(slices.Clone(s.Doomed), failed, failed+1)
 		}
-		if err != nil {
-			workflow.GetLogger(ctx).Warn("former sandbox not removed", "sandbox", s.Doomed[0].ID(), "error", err)
-		}
-		s.Doomed = append([]Sandbox(nil), s.Doomed[1:]...)
+	}
+	if drop := len(s.Doomed) - maxDoomed; drop > 0 { // the worker looks for what has no session any more
+		s.Doomed = append([]Sandbox(nil), s.Doomed[drop:]...)
 	}
 }
 

@@ -68,6 +68,7 @@ func (s *session) restored(ctx workflow.Context, op Op, r editors.RestoreResult)
 	if len(r.Restored) > 0 {
 		s.pictureAfter(ctx, op, "restore", "After restoring "+id)
 	}
+	s.unadopt(ctx, op.Restore.RestoreParams)
 	text := fmt.Sprintf("Restored %s to checkpoint %s", count(len(r.Restored), "file"), id)
 	if n := len(r.Kept); n > 0 {
 		text += fmt.Sprintf("; %s kept as they are", count(n, "file"))

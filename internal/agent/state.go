@@ -79,6 +79,8 @@ type State struct {
 	GitBase string `json:"gitBase,omitempty"`
 	// ForkBase is, for a fork, the checkpoint up to which its parent has its changes; at first what the fork began as.
 	ForkBase string `json:"forkBase,omitempty"`
+	// Adoptions are the latest ones, so that a fork learns when one is undone.
+	Adoptions []Adoption `json:"adoptions,omitempty"`
 	// Former are the sandboxes that the session has left, kept until a turn has succeeded in the present one.
 	Former []Sandbox `json:"former,omitempty"`
 	// Doomed are those that nobody needs any more.
@@ -148,6 +150,14 @@ type Call struct {
 	Done       bool   `json:"done,omitempty"`
 	ResultRef  string `json:"resultRef,omitempty"`
 	ResultText string `json:"resultText,omitempty"`
+}
+
+// Adoption is what a session has taken from a fork.
+type Adoption struct {
+	ForkID string `json:"forkId"`
+	Undo   string `json:"undo"`   // checkpoint of the workspace before it
+	Before string `json:"before"` // checkpoint up to which the session had the fork's changes before it
+	After  string `json:"after"`  // and after it
 }
 
 // Seen remembers the answer to a request id, so that a repeated request changes nothing.

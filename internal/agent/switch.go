@@ -189,6 +189,12 @@ func (s *session) bring(ctx workflow.Context, op Op, to editors.Backend) (editor
 	if f := s.alreadyIn(to); f != nil {
 		return editors.Checkpoint{}, none, Sandbox{}, f
 	}
+	if !s.inFolder() {
+		s.setState(ctx, editors.StatusSwitching, "Looking for the sandbox that is to be left.")
+		if f := s.ensure(ctx); f != nil {
+			return editors.Checkpoint{}, none, Sandbox{}, f
+		}
+	}
 	s.setState(ctx, editors.StatusSwitching, "Taking a checkpoint before moving to "+name+".")
 	taken, f := s.pictureFor(ctx, op, "switch", "Before moving to "+name)
 	if f != nil {

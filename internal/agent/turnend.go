@@ -34,6 +34,8 @@ func (s *session) endTurn(ctx workflow.Context, status editors.TurnStatus, faile
 		left := s.Former
 		s.Former = nil
 		s.doom(ctx, left...)
+	} else {
+		s.dropDoomed(ctx)
 	}
 	if status == editors.TurnCompleted {
 		s.wantTitle(ctx, turn.ID)

@@ -14,6 +14,9 @@ import (
 // interruptTime bounds an interrupt, which waits for the turn to end.
 const interruptTime = 12 * time.Second
 
+// destroyTime bounds a destroy, which ends what runs and removes the session's sandboxes, the slow and the unreachable too.
+const destroyTime = 5 * time.Minute
+
 // change runs one update of a session and lets its events go before the answer.
 func change[R any](ctx context.Context, c *Conn, what, sessionID, name, requestID string, arg any, seq func(R) int64) (R, error) {
 	var result R
@@ -78,6 +81,7 @@ func (c *Conn) pause(ctx context.Context, p editors.SessionParams) (editors.Empt
 // destroy succeeds also when the session was destroyed before; the manager then forgets what it may still list.
 func (c *Conn) destroy(ctx context.Context, p editors.SessionParams) (editors.Empty, error) {
 	p.RequestID = newRequestID(p.RequestID)
+	ctx = withPatience(ctx, destroyTime)
 	_, err := change(ctx, c, "destroying the session", p.SessionID, agent.UpdateDestroy, p.RequestID, p,
 		func(r agent.SeqResult) int64 { return r.Seq })
 	if editors.CodeOf(err) != editors.CodeNotFound {
