@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sandboxagent/editors"
 	"sandboxagent/internal/model/modeltest"
 )
 
@@ -82,4 +83,70 @@ func TestWhatTheUserChangedMeanwhileIsNotOverwritten(t *testing.T) {
 	require.Equal(t, "one\nzwei\n", i.read("a.txt"))
 	require.Contains(t, answers(s.durable())[0], "was changed since you last saw it")
 	require.Contains(t, answers(s.durable())[0], "     2\tzwei\n", "it is shown what is there")
+}
+
+// typing opens a file in the editor and replaces its text without saving it.
+func (e *editor) typing(name, before, after string) {
+	e.Helper()
+	uri := "file://" + e.work + "/" + name
+	text := func(s string) string {
+		quoted, err := json.Marshal(s)
+		require.NoError(e, err)
+		return string(quoted)
+	}
+	e.send(`{"jsonrpc":"2.0","method":"textDocument/didOpen","params":{"textDocument":{"uri":"` + uri + `","languageId":"text","version":1,"text":` + text(before) + `}}}`)
+	e.send(`{"jsonrpc":"2.0","method":"textDocument/didChange","params":{"textDocument":{"uri":"` + uri + `","version":2},"contentChanges":[{"text":` + text(after) + `}]}}`)
+}
+
+// begin makes a session and attaches the editor to it.
+func (e *editor) begin(params string) (session string) {
+	e.Helper()
+	var made editors.SessionResult
+	e.call("sandboxAgent/new", params, &made)
+	e.call("sandboxAgent/attach", `{"sessionId":"`+made.Session.ID+`","afterSeq":0}`, nil)
+	return made.Session.ID
+}
+
+// askFrom asks from an editor and returns the final answer.
+func (e *editor) askFrom(session, text string) string {
+	e.Helper()
+	var asked editors.AskResult
+	e.call("sandboxAgent/ask", `{"sessionId":"`+session+`","text":"`+text+`"}`, &asked)
+	e.untilEvent("the end", endOf(asked.TurnID))
+	all := answers(e.durable())
+	require.NotEmpty(e, all)
+	return all[len(all)-1]
+}
+
+var quoteAndEdit = rules(
+	steps("quote it", modeltest.ToolCall{Name: "read_file", Arguments: json.RawMessage(`{"path":"a.txt"}`)}),
+	steps("change it", modeltest.ToolCall{Name: "apply_patch", Arguments: json.RawMessage(`{"patch":"*** Update File: a.txt\n-rest\n+mine\n"}`)}),
+)
+
+func TestTheAgentReadsWhatIsNotSavedAndDoesNotWriteUnderIt(t *testing.T) {
+	i := newInstall(t, quoteAndEdit)
+	i.write("a.txt", "saved\nrest\n")
+	e := i.editor("{}")
+	session := e.begin(`{"approvalMode":"never"}`)
+	e.typing("a.txt", "saved\nrest\n", "typed\nrest\n")
+	require.Equal(t, "     1\ttyped\n     2\trest\n(2 lines; unsaved in the editor)\n", e.askFrom(session, "quote it"))
+	require.Contains(t, e.askFrom(session, "change it"), "a.txt: this file has unsaved changes in the user's editor, so nothing was written")
+	require.Equal(t, "saved\nrest\n", i.read("a.txt"))
+
+	i.write("a.txt", "typed\nrest\n")
+	e.send(`{"jsonrpc":"2.0","method":"textDocument/didSave","params":{"textDocument":{"uri":"file://` + i.work + `/a.txt"}}}`)
+	e.askFrom(session, "change it")
+	require.Equal(t, "typed\nmine\n", i.read("a.txt"))
+}
+
+func TestTheAgentInAContainerReadsAndChangesWhatIsNotSaved(t *testing.T) {
+	i := inContainers(t, quoteAndEdit)
+	i.write("a.txt", "saved\nrest\n")
+	e := i.editor("{}")
+	session := e.begin(`{"approvalMode":"never","backend":{"kind":"docker"}}`)
+	e.typing("a.txt", "saved\nrest\n", "typed\nrest\n")
+	require.Contains(t, e.askFrom(session, "quote it"), "     1\ttyped\n")
+	e.askFrom(session, "change it")
+	require.Equal(t, "typed\nmine\n", i.inside(session, "cat /workspace/a.txt"))
+	require.Equal(t, "saved\nrest\n", i.read("a.txt"))
 }

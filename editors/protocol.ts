@@ -809,8 +809,10 @@ export interface Context {
   uri?: string;
   range?: Range;
   text?: string;
-  /** Unsaved: Text is what the editor shows; the file on disk is older. */
+  /** Unsaved: Text is what the editor shows; the file on disk is older. The agent's tools then see Text, unless it is Omitted, because it is too large, or the file is no longer the one that Base names (made by the server; "": there is none). */
   unsaved?: boolean;
+  omitted?: boolean;
+  base?: string;
 }
 
 /** Range is a range of a document in LSP positions (UTF-16). */

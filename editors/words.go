@@ -240,8 +240,11 @@ type Context struct {
 	URI   string `json:"uri,omitempty"`
 	Range *Range `json:"range,omitempty"`
 	Text  string `json:"text,omitempty"`
-	// Unsaved: Text is what the editor shows; the file on disk is older.
-	Unsaved bool `json:"unsaved,omitempty"`
+	// Unsaved: Text is what the editor shows; the file on disk is older. The agent's tools then see Text, unless it is Omitted,
+	// because it is too large, or the file is no longer the one that Base names (made by the server; "": there is none).
+	Unsaved bool   `json:"unsaved,omitempty"`
+	Omitted bool   `json:"omitted,omitempty"`
+	Base    string `json:"base,omitempty"`
 }
 
 // Range is a range of a document in LSP positions (UTF-16).

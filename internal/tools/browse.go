@@ -52,11 +52,11 @@ func runList(ctx context.Context, env Env, call Call) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	return textResult(ctx, env, tree(entry.Path, listing)), nil
+	return textResult(ctx, env, tree(entry.Path, listing, func(path string) string { return env.note(ctx, path) })), nil
 }
 
 // tree writes a listing as an indented tree below its root.
-func tree(root string, listing sandbox.Listing) string {
+func tree(root string, listing sandbox.Listing, note func(path string) string) string {
 	entries := slices.Clone(listing.Entries)
 	slices.SortStableFunc(entries, func(a, b sandbox.Entry) int {
 		return slices.Compare(strings.Split(a.Path, "/"), strings.Split(b.Path, "/"))
@@ -71,7 +71,7 @@ func tree(root string, listing sandbox.Listing) string {
 		if e.Path == root {
 			continue
 		}
-		out.WriteString(strings.Repeat("  ", strings.Count(e.Path, "/")-level+1) + entryName(e) + "\n")
+		out.WriteString(strings.Repeat("  ", strings.Count(e.Path, "/")-level+1) + entryName(e) + bracketed(note(e.Path)) + "\n")
 	}
 	if len(entries) == 0 {
 		out.WriteString("(empty)\n")
@@ -128,16 +128,16 @@ func runSearch(ctx context.Context, env Env, call Call) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	return textResult(ctx, env, grouped(found)), nil
+	return textResult(ctx, env, grouped(found, func(path string) string { return env.note(ctx, path) })), nil
 }
 
 // grouped writes matches below the names of their files.
-func grouped(found sandbox.SearchResult) string {
+func grouped(found sandbox.SearchResult, note func(path string) string) string {
 	var out strings.Builder
 	previous := ""
 	for _, m := range found.Matches {
 		if m.Path != previous {
-			out.WriteString(show(m.Path) + "\n")
+			out.WriteString(show(m.Path) + bracketed(note(m.Path)) + "\n")
 			previous = m.Path
 		}
 		if m.Line > 0 {
@@ -155,6 +155,13 @@ func grouped(found sandbox.SearchResult) string {
 		text += fmt.Sprintf("(%d files were passed over: binary, unreadable or too large)\n", found.Skipped)
 	}
 	return text
+}
+
+func bracketed(note string) string {
+	if note == "" {
+		return ""
+	}
+	return " (" + note + ")"
 }
 
 // shorten makes a matching line one short line.

@@ -63,6 +63,7 @@ func runRead(ctx context.Context, env Env, call Call) (Result, error) {
 	if sum := r.wholeSum(); sum != "" {
 		saw(ctx, env, entry.Path, sum)
 	}
+	r.editor = env.note(ctx, entry.Path)
 	text, err := r.text(entry.Path)
 	if err != nil {
 		return Result{}, err
@@ -98,8 +99,9 @@ type reader struct {
 	crlf, bad, ended bool
 	more             bool // the file is longer than was looked at
 
-	eightBit bool // bytes are characters
-	long     bool // there is UTF-8 beyond ASCII, anywhere
+	editor   string // what the user's editor has of the file
+	eightBit bool   // bytes are characters
+	long     bool   // there is UTF-8 beyond ASCII, anywhere
 	rest     []byte
 	sum      hash.Hash
 }
@@ -256,6 +258,8 @@ func (r *reader) text(name string) (string, error) {
 	switch {
 	case r.binary != "":
 		return fmt.Sprintf("%s is a binary file (%s, %s bytes); it is not shown. Use a command to look into it.\n", show(name), r.binary, thousands(r.size)), nil
+	case r.size == 0 && r.editor != "":
+		return fmt.Sprintf("%s is empty (%s).\n", show(name), r.editor), nil
 	case r.size == 0:
 		return fmt.Sprintf("%s is empty.\n", show(name)), nil
 	case r.shown == 0 && r.more:
@@ -279,6 +283,9 @@ func (r *reader) notes(lines int) []string {
 	}
 	if r.shown < lines || r.more {
 		notes = append(notes, fmt.Sprintf("continue with offset %d", r.shown+1))
+	}
+	if r.editor != "" {
+		notes = append(notes, r.editor)
 	}
 	if r.crlf {
 		notes = append(notes, "lines end in CRLF")

@@ -43,6 +43,11 @@ type Env struct {
 	Blobs   blob.Store
 	Plans   Plans
 
+	// Unsaved is what the user's editor shows otherwise than the files are, by path; InPlace says that the sandbox's files are
+	// those that the editor has open, and not a copy of them. May be empty.
+	Unsaved map[string]Unsaved
+	InPlace bool
+
 	// OnOutput gets live output of commands (stream is "stdout" or "stderr"), in order, never concurrently; it must be
 	// quick. Pieces never split a character. After a re-attachment the output comes again from its beginning; what the
 	// command produced faster than it could be passed on is skipped with a note. May be nil.
@@ -79,6 +84,7 @@ type Result struct {
 func Run(ctx context.Context, env Env, call Call) (Result, error) {
 	started := time.Now()
 	defer startBeat(env.Beat)()
+	env = env.overlay()
 	result, err := dispatch(ctx, env, call)
 	if err != nil {
 		if err := callersError(ctx, err); err != nil {

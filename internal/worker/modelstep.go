@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"sandboxagent/editors"
 	"sandboxagent/internal/agent"
 	"sandboxagent/internal/blob"
 	"sandboxagent/internal/carry"
@@ -102,6 +101,9 @@ func (a *Activities) conversation(ctx context.Context, in agent.ModelStepInput) 
 		}
 		added = append(added, e)
 	}
+	if err := a.noteUnsaved(ctx, in); err != nil {
+		return told{}, err
+	}
 	added = a.withInstructions(ctx, in, before, added)
 	t := told{entries: append(before, added...), window: a.window(in.Model, in.TooLong)}
 	t.tokens = overhead() + conversation.Tokens(t.entries)
@@ -121,38 +123,15 @@ func (a *Activities) entry(ctx context.Context, p agent.Pending) (model.Entry, e
 		}
 		text = string(data)
 	}
-	contexts := p.Context
-	if p.ContextRef != "" {
-		contexts = nil
-		if err := blob.GetJSON(ctx, a.Blobs, blob.Ref(p.ContextRef), &contexts); err != nil {
-			return model.Entry{}, fmt.Errorf("read the context of a message: %w", err)
-		}
+	contexts, err := a.contexts(ctx, p)
+	if err != nil {
+		return model.Entry{}, err
 	}
 	e := model.Entry{Kind: model.Kind(p.Kind), CallID: p.CallID, Text: text + describeContext(contexts)}
 	if p.Note {
 		e.Provider = conversation.Program
 	}
 	return e, nil
-}
-
-// describeContext puts what the editor sent along into words for the model.
-func describeContext(contexts []editors.Context) string {
-	var b strings.Builder
-	for _, c := range contexts {
-		fmt.Fprintf(&b, "\n\n[%s", c.Kind)
-		if c.URI != "" {
-			fmt.Fprintf(&b, " %s", c.URI)
-		}
-		if c.Range != nil {
-			fmt.Fprintf(&b, " lines %d-%d", c.Range.Start.Line+1, c.Range.End.Line+1)
-		}
-		if c.Unsaved {
-			b.WriteString(", not saved yet: the file on disk is older")
-		}
-		b.WriteString("]\n")
-		b.WriteString(c.Text)
-	}
-	return b.String()
 }
 
 // answer stores what the model said and turns it into what the workflow needs.

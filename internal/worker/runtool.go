@@ -70,7 +70,10 @@ func (a *Activities) try(ctx context.Context, in agent.RunToolInput, call tools.
 		return tools.Result{}, err
 	}
 	defer sb.Close()
-	env := tools.Env{Sandbox: sb, Blobs: a.Blobs, Plans: a.plans(in.SessionID), OnOutput: live.output}
+	env := tools.Env{Sandbox: sb, Blobs: a.Blobs, Plans: a.plans(in.SessionID), OnOutput: live.output, InPlace: inPlace(in.Sandbox)}
+	if env.Unsaved, err = a.unsaved(ctx, in.SessionID); err != nil {
+		return tools.Result{}, err
+	}
 	if in.Stop {
 		return stop(ctx, env, call)
 	}

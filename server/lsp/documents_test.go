@@ -5,6 +5,9 @@ package lsp
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -12,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sandboxagent/editors"
+	"sandboxagent/internal/patch"
 )
 
 func TestOffset(t *testing.T) {
@@ -186,7 +190,17 @@ func TestUnsavedTextIsBounded(t *testing.T) {
 	for i := range 5 {
 		docs = append(docs, document{URI: fmt.Sprintf("file:///w/%d", i), Text: longText(100 << 10)})
 	}
-	require.Len(t, unsavedItems(docs, []string{"file:///w"}, nil), 2)
+	whole := 0
+	items := unsavedItems(docs, []string{"file:///w"}, nil)
+	for _, item := range items {
+		if !item.Omitted {
+			whole++
+			require.NotEmpty(t, item.Text)
+		}
+	}
+	require.Equal(t, 2, whole)
+	require.True(t, len(items) == 5, "the others are named")
+	require.True(t, len(unsavedItems(slices.Repeat(docs, 100), []string{"file:///w"}, nil)) == maxUnsaved)
 }
 
 func TestOddNotificationsDoNoHarm(t *testing.T) {
@@ -205,4 +219,16 @@ func TestOddNotificationsDoNoHarm(t *testing.T) {
 	}
 	require.Nil(t, e.call("1", "sandboxAgent/sessions", "{}").Error)
 	require.NoError(t, e.end())
+}
+
+func TestUnsavedTextNamesTheFileItChanges(t *testing.T) {
+	folder := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "a b"), []byte("\uFEFFdisk\r\n"), 0o600))
+	require.NoError(t, os.Mkdir(filepath.Join(folder, "dir"), 0o700))
+	docs := []document{{URI: "file://" + folder + "/a%20b", Text: "typed"}, {URI: "file://" + folder + "/new", Text: "n"}, {URI: "file://" + folder + "/dir", Text: "d"}}
+	items := unsavedItems(docs, []string{"file://" + folder}, nil)
+	require.Len(t, items, 3)
+	require.Equal(t, patch.TextSum([]byte("disk\n")), items[0].Base)
+	require.Empty(t, items[1].Base)
+	require.Empty(t, items[2].Base)
 }

@@ -7,14 +7,19 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"os"
 	"path"
 	"strings"
 
 	"sandboxagent/editors"
+	"sandboxagent/internal/patch"
 )
 
-// unsavedBytes bounds the unsaved text that goes with a question.
-const unsavedBytes = 256 << 10
+// What of the unsaved text goes with a question.
+const (
+	unsavedBytes = 256 << 10 // of all texts
+	maxUnsaved   = 200       // documents
+)
 
 // withUnsaved adds the unsaved documents of the folders to the params of an ask. Params that are no object, or have
 // something else than an array as context, are returned as they are: their error is for the command to find.
@@ -71,17 +76,39 @@ func filesOf(items []json.RawMessage) map[string]bool {
 	return files
 }
 
+// unsavedItems are the documents that the client has not given itself. Of what is too large only the name goes along.
 func unsavedItems(docs []document, folders []string, given map[string]bool) []editors.Context {
 	var items []editors.Context
 	left := unsavedBytes
 	for _, doc := range docs {
-		if given[doc.URI] || len(doc.Text) > left || !insideAny(doc.URI, folders) {
+		if given[doc.URI] || !insideAny(doc.URI, folders) || len(items) == maxUnsaved {
 			continue
 		}
-		left -= len(doc.Text)
-		items = append(items, editors.Context{Kind: "file", URI: doc.URI, Text: doc.Text, Unsaved: true})
+		item := editors.Context{Kind: "file", URI: doc.URI, Unsaved: true}
+		if item.Omitted = len(doc.Text) > left; !item.Omitted {
+			left -= len(doc.Text)
+			item.Text, item.Base = doc.Text, baseOf(doc.URI)
+		}
+		items = append(items, item)
 	}
 	return items
+}
+
+// baseOf names the file that a document is a change of; "" when there is none that could be edited.
+func baseOf(uri string) string {
+	name, ok := filePath(uri)
+	if !ok {
+		return ""
+	}
+	info, err := os.Stat(name)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > patch.MaxFileBytes {
+		return ""
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return ""
+	}
+	return patch.TextSum(data)
 }
 
 func insideAny(uri string, folders []string) bool {
