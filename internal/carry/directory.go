@@ -19,9 +19,6 @@ type directory struct {
 	forks workspace.Forks
 	fork  workspace.Fork // Session "": the folder is no fork's
 	made  bool           // by us
-	empty bool           // before it was filled
-	// filled: what was sent is in it.
-	filled bool
 }
 
 func (c *Carrier) directory(o *Opening) *directory {
@@ -47,8 +44,6 @@ func (d *directory) make() error {
 	}
 	switch {
 	case err == nil, d.fork.Session == "" && errors.Is(err, fs.ErrExist):
-		entries, err := os.ReadDir(d.path)
-		d.empty = err == nil && len(entries) == 0
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
 		return sandbox.Errorf(sandbox.ClassNotFound, opOpen, "the folder %s cannot be made, since there is no %s: make that first", d.path, filepath.Dir(d.path))
@@ -58,37 +53,13 @@ func (d *directory) make() error {
 	return &sandbox.Error{Class: sandbox.ClassUnavailable, Op: opOpen, Message: fmt.Sprintf("the folder %s cannot be made", d.path), Err: err}
 }
 
-// remove takes away what was put into the folder, if it is untouched, and the folder if it was made here. Where somebody has
-// written meanwhile everything stays.
-func (d *directory) remove(untouched bool) error {
-	ours := untouched || !d.filled && d.empty
+// remove takes the folder away if it was made here and nothing is in it.
+func (d *directory) remove() error {
 	switch {
-	case d.path == "" || !ours:
+	case d.path == "", d.fork.Session == "" && !d.made:
 		return nil
-	case d.fork.Session != "":
-		return d.forks.Remove(d.fork.Session)
+	case os.Remove(d.path) != nil || d.fork.Session == "":
+		return nil // somebody has put something into it, or it is all there was
 	}
-	if d.filled {
-		if err := d.clear(); err != nil {
-			return err
-		}
-	}
-	if d.made {
-		_ = os.Remove(d.path) // unless somebody has put something into it
-	}
-	return nil
-}
-
-// clear removes what is in the folder, following no links.
-func (d *directory) clear() error {
-	root, err := os.OpenRoot(d.path)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	entries, err := fs.ReadDir(root.FS(), ".")
-	for _, e := range entries {
-		err = errors.Join(err, root.RemoveAll(e.Name()))
-	}
-	return err
+	return d.forks.Remove(d.fork.Session)
 }

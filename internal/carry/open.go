@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -74,7 +76,10 @@ type Opening struct {
 	Take    checkpoint.TakeOptions // how workspaces are pictured
 	// IntoNonEmpty consents to a local folder that has files: they stay, and what is not among them comes.
 	IntoNonEmpty bool
-	DryRun       bool // opens nothing
+	DryRun       bool     // opens nothing
+	Home         string   // the session's own folder: the sandbox may be in it, but neither inside nor around it
+	Apart        []string // folders that a local sandbox must have nothing to do with
+	SamePlace    bool     // the folder is the session's already, whoever else has it
 }
 
 // Origin is where a checkpoint was taken.
@@ -97,6 +102,12 @@ func (c *Carrier) Open(ctx context.Context, o Opening) (Opened, error) {
 	if o.Session.Effect == "" {
 		o.Session.Effect = uuid.NewString()
 	}
+	if err := c.suitable(&o); err != nil {
+		return Opened{}, err
+	}
+	if err := c.apart(ctx, &o); err != nil {
+		return Opened{}, err
+	}
 	t, err := c.travel(ctx, &o)
 	if err != nil || o.DryRun {
 		return t.out, err
@@ -112,8 +123,9 @@ type travelling struct {
 	sent   checkpoint.Info
 	pinned []checkpoint.Ref
 	// repository is the git directory that a .git file of the source names, outside of its folder.
-	repository string
-	out        Opened
+	repository     string
+	madeRepository bool
+	out            Opened
 }
 
 // make does what leaves traces, and takes them away when it fails for good.
@@ -164,7 +176,7 @@ func (c *Carrier) fill(ctx context.Context, o *Opening, t *travelling, d *direct
 	if err := c.fault(StepOpened); err != nil {
 		return err
 	}
-	if err := c.bring(ctx, o, t, w, d); err != nil {
+	if err := c.bring(ctx, o, t, w); err != nil {
 		return err
 	}
 	if err := c.fault(StepVerified); err != nil {
@@ -190,22 +202,19 @@ func (c *Carrier) workspace(p Place, sb sandbox.Sandbox) (checkpoint.Workspace, 
 	return folder, folder.Close, nil
 }
 
+// fillOf names the effect that fills the workspace. The folder's journal knows it, so that what another try has put there is
+// known from what somebody else has.
+func fillOf(o *Opening) string { return o.Session.Effect + "/fill" }
+
 // bring puts the tree into the workspace and compares.
-func (c *Carrier) bring(ctx context.Context, o *Opening, t *travelling, w checkpoint.Workspace, d *directory) error {
-	effect := o.Session.Effect + "/fill"
-	if o.To.local() {
-		effect = "" // the folder may have been filled under it, and cleared again
-	}
-	err := c.Store.RestoreEmpty(ctx, t.sent.ID, w, effect)
-	occupied := sandbox.ClassOf(err) == sandbox.ClassConflict && o.To.local()
-	switch {
-	case occupied && c.untouched(ctx, o, t): // an earlier try has filled it
-	case occupied:
+func (c *Carrier) bring(ctx context.Context, o *Opening, t *travelling, w checkpoint.Workspace) error {
+	err := c.Store.RestoreEmpty(ctx, t.sent.ID, w, fillOf(o))
+	if sandbox.ClassOf(err) == sandbox.ClassConflict && o.To.local() {
 		return c.meet(ctx, o, t, w, err)
-	case err != nil:
+	}
+	if err != nil {
 		return err
 	}
-	d.filled = true
 	if err := c.fault(StepFilled); err != nil {
 		return err
 	}
@@ -338,20 +347,45 @@ func (c *Carrier) clear(ctx context.Context, o *Opening, t *travelling, d *direc
 	if err := o.To.Backend.Destroy(ctx, o.To.ref()); err != nil {
 		return err
 	}
-	return d.remove(d.filled && c.untouched(ctx, o, t))
+	if err := c.takeBack(ctx, o, t); err != nil {
+		return err
+	}
+	return d.remove()
 }
 
 const clearTime = 2 * time.Minute
 
-// untouched tells whether a local folder holds what was sent and nothing else.
-func (c *Carrier) untouched(ctx context.Context, o *Opening, t *travelling) bool {
+// takeBack takes out of a local folder what was put into it here, and nothing else.
+func (c *Carrier) takeBack(ctx context.Context, o *Opening, t *travelling) error {
+	if !o.To.local() {
+		return nil
+	}
+	if _, err := os.Lstat(o.To.Spec.Workspace); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	folder, err := c.Store.Folder(o.To.Spec.Workspace)
 	if err != nil {
-		return false
+		return err
 	}
 	defer folder.Close()
-	now, err := c.Store.Take(ctx, folder, t.take(o))
-	return err == nil && c.compare(ctx, t, now) == nil
+	return c.Store.TakeBack(ctx, c.put(ctx, o, t, folder), folder, fillOf(o))
+}
+
+// put is the tree that is in the folder because of this opening: what was sent and, when nobody else has been there, what
+// opening a sandbox and making a repository have added.
+func (c *Carrier) put(ctx context.Context, o *Opening, t *travelling, w checkpoint.Workspace) tree.Hash {
+	now, err := c.Store.Take(ctx, w, t.take(o))
+	if err != nil || c.compare(ctx, t, now) != nil {
+		return t.sent.Root
+	}
+	if t.madeRepository {
+		take := o.Take
+		take.Pin, take.Parent = nil, now.ID
+		if all, err := c.Store.Take(ctx, w, take); err == nil {
+			now = all
+		}
+	}
+	return now.Root
 }
 
 // take says how the new workspace is pictured. A repository that is made for it was not sent.

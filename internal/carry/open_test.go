@@ -170,7 +170,7 @@ func TestRepositoryCompletedBetweenTries(t *testing.T) {
 	s.write(fork, map[string]string{".git/config": "[core]\n"})
 	_, err = s.Open(t.Context(), o)
 	require.Equal(t, sandbox.ClassConflict, sandbox.ClassOf(err), "somebody's")
-	require.FileExists(t, filepath.Join(fork, "a"))
+	require.Equal(t, map[string]string{".git/config": "[core]\n", ".git/hooks/": ""}, s.files(fork), "what was put there goes, theirs stays")
 }
 
 // What somebody writes into the new place while it is filled is never taken away.
@@ -192,7 +192,7 @@ func TestSomebodyWritesMeanwhile(t *testing.T) {
 			_, err := s.Open(t.Context(), o)
 			require.Equal(t, sandbox.ClassConflict, sandbox.ClassOf(err))
 			require.ErrorContains(t, err, "does not hold what was sent")
-			require.Equal(t, map[string]string{"a": "1", "mine": "precious"}, s.files(o.To.Spec.Workspace))
+			require.Equal(t, map[string]string{"mine": "precious"}, s.files(o.To.Spec.Workspace), "what was put there goes, theirs stays")
 			require.False(t, s.folders.has("s.1"))
 		})
 	}

@@ -99,7 +99,8 @@ func (t *travelling) ownRepository(o *Opening) error {
 	if t.repository == "" {
 		return nil
 	}
-	if err := makeRepository(o.To.Spec.Workspace, t.repository); err != nil {
+	made, err := makeRepository(o.To.Spec.Workspace, t.repository)
+	if t.madeRepository = made; err != nil {
 		t.out.Notes = append(t.out.Notes, "The new folder is no git repository: "+err.Error()+".")
 		return nil
 	}
@@ -107,11 +108,11 @@ func (t *travelling) ownRepository(o *Opening) error {
 	return nil
 }
 
-// makeRepository makes folder/.git, with what the git directory has checked out and staged, and all its branches and tags.
-func makeRepository(folder, from string) error {
+// makeRepository makes folder/.git unless there is one, with what the git directory has checked out and staged, and all its branches and tags.
+func makeRepository(folder, from string) (made bool, err error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
-		return fmt.Errorf("the folder cannot be opened: %w", err)
+		return false, fmt.Errorf("the folder cannot be opened: %w", err)
 	}
 	defer root.Close()
 	r := &repository{root: root, from: from, common: from}
@@ -120,19 +121,20 @@ func makeRepository(folder, from string) error {
 			r.common = filepath.Join(from, r.common)
 		}
 	}
-	for _, name := range []string{gitUnfinished, gitName} { // of a try that was cut short
-		if err := root.RemoveAll(name); err != nil {
-			return fmt.Errorf("what is left of another try cannot be removed: %w", err)
-		}
+	if _, err := root.Lstat(gitName); err == nil {
+		return false, nil // another try has made it, or somebody else, whose it is
+	}
+	if err := root.RemoveAll(gitUnfinished); err != nil {
+		return false, fmt.Errorf("what is left of another try cannot be removed: %w", err)
 	}
 	if err = r.make(); err == nil {
 		err = root.Rename(gitUnfinished, gitName)
 	}
 	if err != nil {
 		_ = root.RemoveAll(gitUnfinished)
-		return err
+		return false, err
 	}
-	return nil
+	return true, nil
 }
 
 type repository struct {

@@ -26,7 +26,7 @@ type places struct {
 	fake *fake.Backend
 
 	mu   sync.Mutex
-	open map[string]bool // sandboxes that there are
+	open map[string]string // the folders of the sandboxes that there are
 }
 
 type placed struct {
@@ -66,7 +66,7 @@ func (p *places) Open(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox, 
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.open[spec.ID] = true
+	p.open[spec.ID] = spec.Workspace
 	return placed{sb, worktree.New(worktree.Options{Root: root, State: filepath.Join(p.dir, spec.ID, "state")})}, nil
 }
 
@@ -80,7 +80,19 @@ func (p *places) Destroy(ctx context.Context, ref sandbox.Ref) error {
 func (p *places) has(id string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.open[id]
+	_, ok := p.open[id]
+	return ok
+}
+
+// List implements sandbox.Lister.
+func (p *places) List(context.Context, string) ([]sandbox.Found, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var all []sandbox.Found
+	for id, folder := range p.open {
+		all = append(all, sandbox.Found{Ref: sandbox.Ref{Kind: p.kind, ID: id, Workspace: folder}})
+	}
+	return all, nil
 }
 
 type scene struct {
@@ -119,7 +131,7 @@ func (s *scene) faulty(step string) error {
 }
 
 func (s *scene) backend(kind sandbox.Kind) *places {
-	return &places{kind: kind, dir: filepath.Join(s.dir, string(kind)), fake: fake.NewBackend(), open: map[string]bool{}}
+	return &places{kind: kind, dir: filepath.Join(s.dir, string(kind)), fake: fake.NewBackend(), open: map[string]string{}}
 }
 
 func (s *scene) mkdir(names ...string) string {

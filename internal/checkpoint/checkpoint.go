@@ -135,6 +135,9 @@ func (s *Store) tidy() {
 	}
 }
 
+// Dir returns the store's directory, an absolute path.
+func (s *Store) Dir() string { return s.opts.Dir }
+
 func (s *Store) lockPath() string { return filepath.Join(s.opts.Dir, lockFile) }
 
 // share takes the lock with other takers; the store cannot be collected meanwhile.

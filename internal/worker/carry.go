@@ -5,7 +5,9 @@ package worker
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"sync/atomic"
+	"time"
 
 	"sandboxagent/editors"
 	"sandboxagent/internal/agent"
@@ -62,7 +64,14 @@ func (a *Activities) openCarried(ctx context.Context, in agent.OpenInput, notify
 	if err != nil {
 		return agent.CarryOutput{}, err
 	}
+	if in.CheckpointID == "" {
+		if in.CheckpointID, err = asFound(ctx, c.Store, in, take); err != nil {
+			return agent.CarryOutput{}, err
+		}
+	}
+	home, apart := foldersOf(in)
 	out, err := c.Open(ctx, carry.Opening{
+		Home: home, Apart: apart, SamePlace: in.Reason == reasonRecover,
 		To: to, From: originOf(in.From), Checkpoint: in.CheckpointID, Base: in.Base, Rules: a.rules(to.Backend.Kind()),
 		Session: checkpoint.Ref{
 			Owner: in.Owner, Session: in.SessionID, Turn: in.TurnID, Reason: reasonOf(in.Reason), Effect: in.Effect, Summary: summaryOf(in),
@@ -75,12 +84,53 @@ func (a *Activities) openCarried(ctx context.Context, in agent.OpenInput, notify
 	return agent.CarryOutput{Carry: out.Carry, CheckpointID: out.Checkpoint, Base: out.Base, Applied: true, Notes: out.Notes}, nil
 }
 
+// asFound pictures the folder that a session begins with, once for the effect.
+func asFound(ctx context.Context, store *checkpoint.Store, in agent.OpenInput, take checkpoint.TakeOptions) (string, error) {
+	take.Pin = &checkpoint.Ref{
+		Owner: in.Owner, Session: in.SessionID, Reason: checkpoint.Carry, Effect: in.Effect + "/found", Summary: "The folder as it was found", At: time.Now(),
+	}
+	refs, err := store.List(in.SessionID, "")
+	if err != nil {
+		return "", err
+	}
+	if i := slices.IndexFunc(refs, func(r checkpoint.Ref) bool { return r.Effect == take.Pin.Effect }); i >= 0 {
+		return refs[i].Checkpoint, nil
+	}
+	folder, err := store.Folder(folderOf(in.From))
+	if err != nil {
+		return "", err
+	}
+	defer folder.Close()
+	info, err := store.Take(ctx, folder, take)
+	return info.ID, err
+}
+
+// The reasons for opening a sandbox that mean more than a switch.
+const (
+	reasonFork    = "fork"
+	reasonRecover = "recover"
+)
+
+// foldersOf returns the folder that is the session's own, "" for a fork, which has none yet, and those that its new sandbox
+// must have nothing to do with.
+func foldersOf(in agent.OpenInput) (home string, apart []string) {
+	if in.Reason == reasonFork {
+		return "", []string{in.Folder, in.From.Folder, folderOf(in.From)}
+	}
+	if from := folderOf(in.From); from != in.Folder {
+		apart = append(apart, from)
+	}
+	return in.Folder, apart
+}
+
 func summaryOf(in agent.OpenInput) string {
 	switch in.Reason {
-	case "fork":
+	case reasonFork:
 		return "Start of the fork"
-	case "recover":
+	case reasonRecover:
 		return "What the sandbox was made again from"
+	case "start":
+		return "Start of the session"
 	}
 	return "What came to " + string(in.Backend.Kind)
 }
@@ -91,7 +141,7 @@ func (a *Activities) mergeInto(ctx context.Context, in agent.MergeInput, notify 
 		return agent.CarryOutput{}, err
 	}
 	out, err := c.Merge(ctx, carry.Merging{
-		To: to, From: originOf(in.From), Base: in.Base, Theirs: in.Theirs, OnConflict: checkpoint.OnConflict(in.OnConflict), Held: in.Held,
+		To: to, From: originOf(in.From), Base: in.Base, Theirs: in.Theirs, OnConflict: checkpoint.OnConflict(in.OnConflict), Held: a.heldIn(in.Sandbox, in.Held),
 		Session: checkpoint.Ref{Owner: in.Owner, Session: in.SessionID, Turn: in.TurnID, Effect: in.Effect, Summary: in.Summary},
 		Take:    take, DryRun: in.DryRun,
 	})

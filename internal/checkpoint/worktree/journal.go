@@ -198,6 +198,22 @@ func (t *Tree) recoverOwn(ctx context.Context) error {
 	return err
 }
 
+// Filled tells whether the last change that was made here is the one of that id.
+func (t *Tree) Filled(id string) (bool, error) {
+	b, err := os.ReadFile(filepath.Join(t.opts.State, recordFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	var r record
+	if err == nil {
+		err = json.Unmarshal(b, &r)
+	}
+	if err != nil {
+		return false, damagedJournal(err)
+	}
+	return r.ID == id && r.Phase == phaseDone, nil
+}
+
 // settle undoes or completes an earlier change. It returns the outcome if that was the change id.
 func (t *Tree) settle(ctx context.Context, id string) (*Outcome, error) {
 	b, err := os.ReadFile(filepath.Join(t.opts.State, recordFile))
