@@ -32,8 +32,10 @@ func (a *Activities) RunTool(ctx context.Context, in agent.RunToolInput) (agent.
 	}
 	tctx, cancel := untilStop(ctx, tools.ErrDetach)
 	defer cancel()
+	begun := in.Stop || in.Attempt > 1 // it may have had its effect
 	for try := 1; ; try++ {
-		res, err := a.try(tctx, in, call, live)
+		res, reached, err := a.try(tctx, in, call, live)
+		begun = begun || reached
 		switch {
 		case err == nil:
 			return a.outcome(ctx, res)
@@ -41,8 +43,8 @@ func (a *Activities) RunTool(ctx context.Context, in agent.RunToolInput) (agent.
 			return agent.RunToolResult{}, workerStopped()
 		case ctx.Err() != nil:
 			return agent.RunToolResult{}, temporal.NewCanceledError()
-		case try == maxTries || !again(err):
-			return a.outcome(ctx, given(call, err))
+		case !again(err) || try >= triesOf(begun):
+			return a.outcome(ctx, given(call, err, begun, live))
 		}
 		select {
 		case <-time.After(pause):
@@ -52,33 +54,45 @@ func (a *Activities) RunTool(ctx context.Context, in agent.RunToolInput) (agent.
 }
 
 // How often, and after which pause, a call is tried whose sandbox is unavailable or whose outcome is not yet known. Trying
-// again is safe: the effect id stays.
+// again is safe: the effect id stays. For what was begun it is worth to wait until an engine was started again.
 const (
-	maxTries = 5
-	pause    = 2 * time.Second
+	maxTries   = 5
+	begunTries = 20
+	pause      = 2 * time.Second
 )
+
+func triesOf(begun bool) int {
+	if begun {
+		return begunTries
+	}
+	return maxTries
+}
 
 func again(err error) bool {
 	class := sandbox.ClassOf(err)
 	return class == sandbox.ClassUnavailable || class == sandbox.ClassUnknown
 }
 
-// try opens the sandbox and runs the call in it, or, for a turn that was interrupted, ends what it has begun.
-func (a *Activities) try(ctx context.Context, in agent.RunToolInput, call tools.Call, live *liveOutput) (tools.Result, error) {
+// try opens the sandbox and runs the call in it, or, for a turn that was interrupted, ends what it has begun. reached: the
+// sandbox was there, so that the call may have begun.
+func (a *Activities) try(ctx context.Context, in agent.RunToolInput, call tools.Call, live *liveOutput) (res tools.Result, reached bool, err error) {
 	sb, err := a.open(ctx, in.Sandbox, live.note)
 	if err != nil {
-		return tools.Result{}, err
+		return tools.Result{}, false, err
 	}
 	defer sb.Close()
+	live.kept.again() // a call that is found again tells its output from its beginning
 	env := tools.Env{Sandbox: sb, Blobs: a.Blobs, Plans: a.plans(in.SessionID), OnOutput: live.output, InPlace: inPlace(in.Sandbox)}
 	if env.Unsaved, err = a.unsaved(ctx, in.SessionID); err != nil {
-		return tools.Result{}, err
+		return tools.Result{}, false, err
 	}
 	if in.Stop {
-		return stop(ctx, env, call)
+		res, err = stop(ctx, env, call)
+		return res, true, err
 	}
 	defer a.running.add(in.ItemID, in.SessionID, runningCommand{sb, in.EffectID})()
-	return tools.Run(ctx, env, call)
+	res, err = tools.Run(ctx, env, call)
+	return res, true, err
 }
 
 // stop ends what the call has begun, if anything, and reports it.
@@ -97,13 +111,20 @@ func stop(ctx context.Context, env tools.Env, call tools.Call) (tools.Result, er
 	return tools.Run(ctx, env, call)
 }
 
-// given is the result of a call given up on. What only reads, or never reached its sandbox, has simply failed.
-func given(call tools.Call, err error) tools.Result {
-	status, text := editors.ItemFailed, plain(err)
-	if sandbox.ClassOf(err) == sandbox.ClassUnknown && !tools.ReadOnly(call.Name) {
-		status, text = editors.ItemUnknown, "The outcome of this call is unknown, and it was not repeated: "+text
+// given is the result of a call given up on. What only reads, or never reached its sandbox, has simply failed. Of what was
+// begun, the output that came is kept.
+func given(call tools.Call, err error, begun bool, live *liveOutput) tools.Result {
+	text := plain(err)
+	if tools.ReadOnly(call.Name) || !begun && sandbox.ClassOf(err) != sandbox.ClassUnknown {
+		return tools.Result{Status: editors.ItemFailed, Error: text, ForModel: "Error: " + text}
 	}
-	return tools.Result{Status: status, Error: text, ForModel: "Error: " + text}
+	text = "The outcome of this call is unknown, and it was not repeated: " + text
+	res := tools.Result{Status: editors.ItemUnknown, Error: text, ForModel: "Error: " + text}
+	if printed := live.kept.preview(); printed != nil {
+		res.Output = printed
+		res.ForModel += "\nThe end of its output until then:\n" + printed.Head
+	}
+	return res
 }
 
 func (a *Activities) toolCall(ctx context.Context, in agent.RunToolInput) (tools.Call, error) {
@@ -150,9 +171,15 @@ type liveOutput struct {
 	last   bytes.Buffer // of the stream seen last
 	stream string
 	offset map[string]int64
+	kept   printed
 }
 
 func (l *liveOutput) output(stream string, data []byte) {
+	l.kept.add(stream, data)
+	l.publish(stream, data)
+}
+
+func (l *liveOutput) publish(stream string, data []byte) {
 	l.live.Publish(feed.Frame{Session: l.in.SessionID, Item: l.in.ItemID, Seq: l.in.ItemSeq, Attempt: l.in.Attempt, Stream: stream, Data: data})
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -171,7 +198,7 @@ func (l *liveOutput) output(stream string, data []byte) {
 }
 
 // note shows what is done before the call can run. It is no part of the call's output, which the ended item has.
-func (l *liveOutput) note(text string) { l.output(string(sandbox.Stderr), []byte("["+text+"]\n")) }
+func (l *liveOutput) note(text string) { l.publish(string(sandbox.Stderr), []byte("["+text+"]\n")) }
 
 func (l *liveOutput) tail() any {
 	l.mu.Lock()
@@ -180,6 +207,41 @@ func (l *liveOutput) tail() any {
 		ItemID: l.in.ItemID, Seq: l.in.ItemSeq, Attempt: l.in.Attempt, Stream: l.stream,
 		Offset: l.offset[l.stream] - int64(l.last.Len()), Tail: strings.ToValidUTF8(l.last.String(), ""),
 	}
+}
+
+// printed keeps the end of what a call printed, for when its outcome cannot be found out. Its zero value is empty.
+type printed struct {
+	mu     sync.Mutex
+	end    []byte
+	total  int64
+	stream string // the last one
+	anew   bool   // what comes next comes in place of what is here
+}
+
+func (p *printed) again() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.anew = true
+}
+
+func (p *printed) add(stream string, data []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.anew {
+		p.end, p.total, p.anew = nil, 0, false
+	}
+	p.end, p.total, p.stream = append(p.end, data...), p.total+int64(len(data)), stream
+	p.end = bytes.Clone(p.end[max(0, len(p.end)-maxTail):])
+}
+
+// preview returns nil when nothing was printed.
+func (p *printed) preview() *editors.Output {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.total == 0 {
+		return nil
+	}
+	return &editors.Output{Head: strings.ToValidUTF8(string(p.end), ""), TotalBytes: p.total, Stream: p.stream}
 }
 
 // runningCommand is a command whose output can be read before it ends.

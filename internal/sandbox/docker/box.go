@@ -188,12 +188,14 @@ func (x *box) step(ctx context.Context, e *engine, c container.InspectResponse, 
 		if _, err := e.inspect(ctx, c.ID); missing(err) { // a copy cut short was thrown away
 			return nil
 		}
+	case c.State.ExitCode == withoutSleep:
+		return errNoSleep(r.Image, nil)
 	case r.Stopped:
 		x.tell("The container is started again.")
 	default:
 		x.tell("The container had stopped and is started again; what ran in it has ended.")
 	}
-	if err := x.start(ctx, e, c.ID); err != nil || !r.Stopped {
+	if err := x.start(ctx, e, c.ID, r.Image); err != nil || !r.Stopped {
 		return err
 	}
 	r.Stopped = false
@@ -201,13 +203,10 @@ func (x *box) step(ctx context.Context, e *engine, c container.InspectResponse, 
 }
 
 // start starts the container. An image may lack what every container here needs.
-func (x *box) start(ctx context.Context, e *engine, id string) error {
+func (x *box) start(ctx context.Context, e *engine, id, image string) error {
 	err := e.ContainerStart(ctx, id, container.StartOptions{})
-	if err != nil && lacksProgram(err) {
-		return &sandbox.Error{
-			Class: sandbox.ClassUnsupported, Op: opOpen, Err: err,
-			Message: "the image has no program sleep: choose one with a shell and the usual small programs, such as " + DefaultImage,
-		}
+	if err != nil && lacksSleep(err) {
+		return errNoSleep(image, err)
 	}
 	return settled(err)
 }

@@ -76,9 +76,21 @@ func (b *Backend) hostConfig(r record) *container.HostConfig {
 	}
 }
 
-// lacksProgram reports whether the container could not be started because the image has no such program.
-func lacksProgram(err error) bool {
-	return strings.Contains(err.Error(), "executable file not found") || strings.Contains(err.Error(), "no such file or directory")
+// withoutSleep is how a container ends whose init finds no program sleep: it never ends by itself otherwise.
+const withoutSleep = 127
+
+// lacksSleep reports whether the container could not be started because the image has no program sleep: what engines say
+// that look for it themselves. They complain of other missing files, too, for instance while they shut down.
+func lacksSleep(err error) bool {
+	text := err.Error()
+	return strings.Contains(text, "executable file") && strings.Contains(text, "sleep") && strings.Contains(text, "not found")
+}
+
+func errNoSleep(image string, err error) error {
+	return &sandbox.Error{
+		Class: sandbox.ClassUnsupported, Op: opOpen, Err: err,
+		Message: "the image " + image + " has no program sleep: choose one with a shell and the usual small programs, such as " + DefaultImage,
+	}
 }
 
 // fill puts the helper, the user's home and, the first time, the copy of the folder into a container before it first

@@ -3,8 +3,11 @@
 package docker
 
 import (
+	"archive/tar"
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +17,7 @@ import (
 	"time"
 
 	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/image"
 	"github.com/docker/docker/api/types/volume"
 	"github.com/stretchr/testify/require"
 
@@ -437,4 +441,25 @@ func TestVolumesAreLabelled(t *testing.T) {
 	volumes, err := e.VolumeList(t.Context(), volume.ListOptions{Filters: b.ours("s")})
 	require.NoError(t, err)
 	require.Len(t, volumes.Volumes, 2)
+}
+
+// An image without programs is refused in words: the engine's own init is there, and ends.
+func TestImageWithoutPrograms(t *testing.T) {
+	b := newBackend(t)
+	e, err := b.engine()
+	require.NoError(t, err)
+	var empty bytes.Buffer
+	tw := tar.NewWriter(&empty)
+	require.NoError(t, tw.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: "tmp/", Mode: 0o777}))
+	require.NoError(t, tw.Close())
+	const name = "sandbox-agent-test:without-programs"
+	out, err := e.ImageImport(t.Context(), image.ImportSource{Source: &empty, SourceName: "-"}, name, image.ImportOptions{})
+	require.NoError(t, err)
+	_, err = io.Copy(io.Discard, out)
+	require.NoError(t, err)
+	require.NoError(t, out.Close())
+	defer func() { _, _ = e.ImageRemove(context.Background(), name, image.RemoveOptions{Force: true}) }()
+	_, err = b.Open(t.Context(), sandbox.Spec{ID: "s", Image: name})
+	require.Equal(t, sandbox.ClassUnsupported, sandbox.ClassOf(err), "%v", err)
+	require.ErrorContains(t, err, "the image "+name+" has no program sleep")
 }

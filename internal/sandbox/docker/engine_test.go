@@ -5,6 +5,7 @@ package docker
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -188,5 +189,27 @@ func TestOptions(t *testing.T) {
 	} {
 		_, err := New(o)
 		require.Equal(t, sandbox.ClassInvalid, sandbox.ClassOf(err))
+	}
+}
+
+// What an engine complains of while it shuts down is not the image's fault, and names the engine.
+func TestStartFails(t *testing.T) {
+	for says, want := range map[string]sandbox.Class{
+		"failed to update store for object type *libnetwork.endpoint: open : no such file or directory": sandbox.ClassUnavailable,
+		"failed to create shim task: ttrpc: closed: unknown":                                            sandbox.ClassUnavailable,
+		"error while creating mount source path: mkdir /x/sleep: no such file or directory":             sandbox.ClassUnavailable,
+		`OCI runtime create failed: exec: "sleep": executable file not found in $PATH: unknown`:         sandbox.ClassUnsupported,
+		"crun: executable file `sleep` not found in $PATH: No such file or directory":                   sandbox.ClassUnsupported,
+	} {
+		message, err := json.Marshal(map[string]string{"message": says})
+		require.NoError(t, err)
+		e := pretend(t, http.StatusInternalServerError, string(message))
+		err = e.failed(opOpen, (&box{}).start(t.Context(), e, "c", "img"))
+		require.Equal(t, want, sandbox.ClassOf(err), "%v", err)
+		if want == sandbox.ClassUnavailable {
+			require.ErrorContains(t, err, e.where)
+			continue
+		}
+		require.ErrorContains(t, err, "the image img has no program sleep")
 	}
 }

@@ -35,7 +35,7 @@ func (e *engine) failed(op string, err error) error {
 	case strings.Contains(err.Error(), "no space left on device"):
 		return &sandbox.Error{Class: sandbox.ClassLimit, Op: op, Message: "the disk of the Docker engine is full: free some space, for instance with docker system prune", Err: err}
 	}
-	return &sandbox.Error{Class: class(err), Op: op, Message: "the Docker engine refused (" + brief(err) + ")", Err: err}
+	return &sandbox.Error{Class: class(err), Op: op, Message: "the Docker engine " + e.where + " refused (" + brief(err) + ")", Err: err}
 }
 
 func class(err error) sandbox.Class {
@@ -85,7 +85,7 @@ func (e *engine) tryDial() error {
 func brief(err error) string {
 	const most = 300
 	text := strings.TrimPrefix(err.Error(), "Error response from daemon: ")
-	return text[:min(len(text), most)]
+	return strings.ToValidUTF8(text[:min(len(text), most)], "")
 }
 
 // missing reports whether the engine does not have what was asked for.

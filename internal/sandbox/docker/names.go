@@ -13,10 +13,10 @@ import (
 	"github.com/docker/docker/api/types/filters"
 )
 
-// The labels of everything the backend makes.
 // Root is the absolute path of the workspace in every container.
 const Root = "/workspace"
 
+// The labels of everything the backend makes.
 const (
 	LabelOwner   = "sandboxagent.owner"
 	LabelSession = "sandboxagent.session" // the sandbox's id
