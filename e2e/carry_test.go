@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -279,6 +280,35 @@ func TestARestoreLeavesWhatAnEditorHasUnsaved(t *testing.T) {
 	require.Equal(t, "changed\n", i.read("open"))
 	require.Contains(t, result.Reasons["open"], "unsaved")
 	require.Equal(t, "before\n", i.read("closed"))
+}
+
+func TestWhatOneEditorHasUnsavedHoldsForAll(t *testing.T) {
+	i := newInstall(t, rules(run("change", `echo changed | tee open closed`, "Changed.")))
+	i.write("open", "before\n")
+	i.write("closed", "before\n")
+	id := i.session()
+	i.done(id, "change")
+	var list editors.CheckpointsResult
+	i.ok(&list, "checkpoints", id)
+	before := list.Checkpoints[0].ID
+	e := i.editor(`{}`)
+	uri := "file://" + i.work + "/open"
+	e.send(`{"jsonrpc":"2.0","method":"textDocument/didOpen","params":{"textDocument":{"uri":"` + uri + `","languageId":"text","version":1,"text":"changed\n"}}}`)
+	e.send(`{"jsonrpc":"2.0","method":"textDocument/didChange","params":{"textDocument":{"uri":"` + uri + `","version":2},"contentChanges":[{"text":"unsaved\n"}]}}`)
+	require.Eventually(t, func() bool {
+		var plan editors.RestoreResult
+		i.ok(&plan, "restore", "--dry-run", id, before)
+		return strings.Contains(plan.Reasons["open"], "unsaved")
+	}, patience, 10*time.Millisecond, "the worker hears of it")
+	var result editors.RestoreResult
+	i.ok(&result, "restore", id, before)
+	require.Equal(t, []string{"closed"}, result.Restored)
+	require.Equal(t, "changed\n", i.read("open"))
+	e.send(`{"jsonrpc":"2.0","method":"textDocument/didSave","params":{"textDocument":{"uri":"` + uri + `"}}}`)
+	require.Eventually(t, func() bool {
+		i.ok(&result, "restore", id, before)
+		return i.read("open") == "before\n"
+	}, patience, 10*time.Millisecond, "what was saved is held no longer")
 }
 
 func TestASwitchWaitsForTheTurn(t *testing.T) {

@@ -107,6 +107,7 @@ type fakeConn struct{ *fake }
 
 func (c fakeConn) Mux() *editors.Mux { return &c.mux }
 func (fakeConn) SetFolders([]string) {}
+func (fakeConn) SetUnsaved([]string) {}
 func (fakeConn) Close()              {}
 
 func (f *fake) Connect(_ string, sink func(editors.EventMessage)) lsp.Conn {

@@ -81,4 +81,5 @@ type broken struct{}
 
 func (broken) Mux() *editors.Mux   { return &editors.Mux{} }
 func (broken) SetFolders([]string) {}
+func (broken) SetUnsaved([]string) {}
 func (broken) Close()              {}

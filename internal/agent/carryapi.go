@@ -13,6 +13,14 @@ import (
 	"sandboxagent/internal/policy"
 )
 
+// HoldUnsaved tells a worker which files on its host, absolute paths, an editor shows with unsaved changes. It holds for as
+// long as the call lasts, or until a later one (a greater N) of the same Holder comes.
+type HoldUnsaved struct {
+	Holder string   `json:"holder"`
+	N      int64    `json:"n"`
+	Files  []string `json:"files"`
+}
+
 // SwitchInput asks a session to move.
 type SwitchInput struct {
 	editors.SwitchParams

@@ -51,7 +51,8 @@ type Activities struct {
 	Live      Live
 	Models    Models
 	Backends  map[editors.BackendKind]sandbox.Backend
-	PlanDir   string // one directory for each session's plans
+	HeldFiles HeldFiles // what editors of this host show with unsaved changes
+	PlanDir   string    // one directory for each session's plans
 	HostID    string
 	Realm     string          // where the sessions are known: the id of their namespace; "" when it could not be asked
 	Forks     workspace.Forks // where local forks have their folders

@@ -52,7 +52,7 @@ func (a *Activities) checkpointsOf(in agent.Sandbox) (commands.Subject, func(), 
 		return commands.Subject{}, nil, err
 	}
 	var opened []sandbox.Sandbox
-	s := commands.Subject{Store: store, Owner: in.Owner, Session: in.SessionID}
+	s := commands.Subject{Store: store, Owner: in.Owner, Session: in.SessionID, Held: a.heldIn(in, nil)}
 	s.Configure(a.CheckpointWith)
 	s.Open = func(ctx context.Context) (checkpoint.Workspace, error) {
 		sb, err := a.open(ctx, in, func(string) {})
@@ -142,7 +142,7 @@ func (a *Activities) take(ctx context.Context, in agent.Sandbox, pin *checkpoint
 // reasonOf says what a checkpoint is kept for. Only what is kept for a turn counts as what the agent has seen.
 func reasonOf(reason string) checkpoint.Reason {
 	switch reason {
-	case "":
+	case "", "start":
 		return checkpoint.Turn
 	case "fork":
 		return checkpoint.Fork

@@ -4,6 +4,7 @@ package worker
 
 import (
 	"context"
+	"maps"
 
 	"sandboxagent/editors"
 	"sandboxagent/internal/agent"
@@ -33,7 +34,7 @@ func (a *Activities) restore(ctx context.Context, in agent.RestoreTask) (editors
 		return editors.RestoreResult{}, err
 	}
 	defer closeIt()
-	s.Held = in.Restore.Held
+	s.Held = a.heldIn(in.Sandbox, in.Restore.Held)
 	p := in.Restore.RestoreParams
 	p.RequestID = in.Effect
 	return s.Restore(ctx, p)
@@ -41,6 +42,11 @@ func (a *Activities) restore(ctx context.Context, in agent.RestoreTask) (editors
 
 // planRestore tells what a restore would do.
 func planRestore(s commands.Subject, ctx context.Context, in agent.RestoreInput) (editors.RestoreResult, error) { //nolint:revive // as the methods of Subject are called
-	s.Held, in.DryRun = in.Held, true
+	held := maps.Clone(s.Held) // what editors of this host show
+	if held == nil {
+		held = map[string]string{}
+	}
+	maps.Copy(held, in.Held)
+	s.Held, in.DryRun = held, true
 	return s.Restore(ctx, in.RestoreParams)
 }

@@ -353,6 +353,7 @@ func (p *process) answerCalls(acts *Activities) {
 	p.hub.Handle(MethodBackends, r.listBackends)
 	p.hub.Handle(MethodReadOutput, r.readOutput)
 	p.hub.Handle(MethodStatus, r.readStatus)
+	p.hub.Handle(MethodHoldUnsaved, r.holdUnsaved)
 	p.hub.Handle(MethodCheckpoint, onCheckpoints(acts, commands.Subject.Take))
 	p.hub.Handle(MethodCheckpoints, onCheckpoints(acts, commands.Subject.List))
 	p.hub.Handle(MethodDiff, onCheckpoints(acts, commands.Subject.Diff))

@@ -80,3 +80,16 @@ func Resolve(path string) string {
 	}
 	return filepath.Join(Resolve(parent), filepath.Base(path))
 }
+
+// Below returns the paths, absolute ones, that lie in dir, relative to it and with "/". Links in any of them are followed.
+func Below(dir string, paths []string) []string {
+	root := Resolve(dir)
+	var below []string
+	for _, path := range paths {
+		rel, err := filepath.Rel(root, Resolve(path))
+		if err == nil && rel != "." && rel != ".." && !strings.HasPrefix(rel, "../") {
+			below = append(below, filepath.ToSlash(rel))
+		}
+	}
+	return below
+}

@@ -331,3 +331,36 @@ func TestACarryThatIsNotWaitedForGoesOn(t *testing.T) {
 	require.Equal(t, editors.CodeCancelled, editors.CodeOf(err))
 	require.Contains(t, err.Error(), "goes on")
 }
+
+func TestAWorkerHearsWhatAnEditorHasUnsaved(t *testing.T) {
+	core := testCore(t, newFakeEngine())
+	conn := core.Connect("editor", func(editors.EventMessage) {})
+	heard := make(chan agent.HoldUnsaved, 10)
+	listen := func() *feed.Hub {
+		hub, err := feed.Listen(core.opts.Paths.WorkerSocket, nil)
+		require.NoError(t, err)
+		hub.Handle(CallHoldUnsaved, func(ctx context.Context, raw editors.Raw) (any, error) {
+			var p agent.HoldUnsaved
+			err := copyJSON(raw, &p)
+			heard <- p
+			if len(p.Files) > 0 {
+				<-ctx.Done()
+			}
+			return editors.Empty{}, err
+		})
+		return hub
+	}
+	hub := listen()
+	conn.SetUnsaved([]string{"/w/a"})
+	first := <-heard
+	require.Equal(t, []string{"/w/a"}, first.Files)
+	require.NoError(t, hub.Close())
+	hub = listen()
+	t.Cleanup(func() { _ = hub.Close() })
+	require.Equal(t, first, <-heard, "the next worker is told too")
+	conn.SetUnsaved(nil)
+	last := <-heard
+	require.Empty(t, last.Files)
+	require.Equal(t, first.Holder, last.Holder)
+	require.Greater(t, last.N, first.N)
+}

@@ -4,8 +4,6 @@ package core
 
 import (
 	"context"
-	"path/filepath"
-	"strings"
 
 	"sandboxagent/editors"
 	"sandboxagent/internal/workspace"
@@ -31,13 +29,9 @@ func unsavedIn(ctx context.Context, dir string) (map[string]string, error) {
 	if dir == "" || len(paths) == 0 {
 		return nil, nil
 	}
-	root := workspace.Resolve(dir)
 	held := make(map[string]string)
-	for _, path := range paths {
-		rel, err := filepath.Rel(root, workspace.Resolve(path))
-		if err == nil && rel != ".." && !strings.HasPrefix(rel, "../") {
-			held[filepath.ToSlash(rel)] = heldReason
-		}
+	for _, rel := range workspace.Below(dir, paths) {
+		held[rel] = heldReason
 	}
 	if len(held) > maxUnsaved {
 		return nil, editors.Errorf(editors.CodeLimit, "%d documents have unsaved changes; at most %d can be left alone", len(held), maxUnsaved).

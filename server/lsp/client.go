@@ -33,6 +33,7 @@ type client struct {
 	calls     calls
 	followers group
 	documents *documents
+	changes   chan struct{} // of documents; holds one token
 	folders   folders
 	settings  settings
 	attached  attachments
@@ -49,7 +50,7 @@ type client struct {
 }
 
 func newClient(ctx context.Context, o Options, in io.Reader, out *outbox) *client {
-	c := &client{options: o, log: o.Log, out: out, documents: newDocuments(documentsBytes), name: "editor"}
+	c := &client{options: o, log: o.Log, out: out, documents: newDocuments(documentsBytes), changes: make(chan struct{}, 1), name: "editor"}
 	c.ctx, c.stop = context.WithCancel(ctx)
 	c.stream = newStream(in, out, c.tooLargeNotification)
 	c.rpc = jsonrpc2.NewConn(c.stream)
@@ -154,6 +155,9 @@ func (c *client) notify(method string, raw json.RawMessage) {
 	if _, err := guard(func() (any, error) { return nil, handler(raw) }); err != nil {
 		c.log.Warn("a notification could not be handled", "method", method, "error", err)
 	}
+	if strings.HasPrefix(method, "textDocument/") {
+		c.documentsChanged()
+	}
 }
 
 func (c *client) closeInput() {
@@ -180,4 +184,5 @@ type unconnected struct{}
 
 func (unconnected) Mux() *editors.Mux   { return &editors.Mux{} }
 func (unconnected) SetFolders([]string) {}
+func (unconnected) SetUnsaved([]string) {}
 func (unconnected) Close()              {}

@@ -10,8 +10,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf16"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"sandboxagent/editors"
@@ -231,4 +233,26 @@ func TestUnsavedTextNamesTheFileItChanges(t *testing.T) {
 	require.Equal(t, patch.TextSum([]byte("disk\n")), items[0].Base)
 	require.Empty(t, items[1].Base)
 	require.Empty(t, items[2].Base)
+}
+
+func TestWhatIsUnsavedIsToldAsItChanges(t *testing.T) {
+	core := newFakeCore()
+	e := serve(t, core.options(t))
+	e.initialize(`{}`)
+	conn := <-core.made
+	told := func(want ...[]string) {
+		t.Helper()
+		require.EventuallyWithT(t, func(c *assert.CollectT) {
+			conn.mu.Lock()
+			defer conn.mu.Unlock()
+			assert.Equal(c, want, conn.unsaved)
+		}, 10*time.Second, time.Millisecond)
+	}
+	e.notify("textDocument/didOpen", `{"textDocument":{"uri":"file:///w/a","languageId":"go","version":1,"text":"old"}}`)
+	e.notify("textDocument/didChange", `{"textDocument":{"uri":"file:///w/a","version":2},"contentChanges":[{"text":"new"}]}`)
+	told([]string{"/w/a"})
+	e.notify("textDocument/didChange", `{"textDocument":{"uri":"file:///w/a","version":3},"contentChanges":[{"text":"newer"}]}`)
+	e.notify("textDocument/didSave", `{"textDocument":{"uri":"file:///w/a"}}`)
+	told([]string{"/w/a"}, nil)
+	require.NoError(t, e.end())
 }

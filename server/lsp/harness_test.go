@@ -33,6 +33,7 @@ type fakeConn struct {
 	sink    func(editors.EventMessage)
 	mu      sync.Mutex
 	folders []string
+	unsaved [][]string // as told, one after the other
 	closed  bool
 }
 
@@ -53,6 +54,12 @@ func (c *fakeConn) SetFolders(folders []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.folders = folders
+}
+
+func (c *fakeConn) SetUnsaved(files []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.unsaved = append(c.unsaved, files)
 }
 
 func (c *fakeConn) Close() {

@@ -66,6 +66,7 @@ func (c *client) initialize(ctx context.Context, raw json.RawMessage) (any, erro
 		c.name = clip(name, 100)
 	}
 	c.conn = c.options.Connect(c.name, c.sendEvent)
+	go c.watchUnsaved()
 	c.setFolders(p.folders())
 	return struct {
 		Capabilities serverCapabilities  `json:"capabilities"`

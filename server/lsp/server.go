@@ -37,6 +37,8 @@ var ErrExitWithoutShutdown = errors.New("the client sent exit without shutdown")
 type Conn interface {
 	Mux() *editors.Mux
 	SetFolders(folders []string)
+	// SetUnsaved tells which files, absolute paths, the editor shows with unsaved changes. It does not wait.
+	SetUnsaved(files []string)
 	Close()
 }
 
