@@ -16,7 +16,8 @@ import (
 
 const (
 	maxModules     = 64 // repositories of submodules, and linked work trees, that are protected
-	maxModuleDepth = 4
+	maxModuleDepth = 32
+	maxModuleDirs  = 1024    // directories between theirs
 	maxGitFile     = 4 << 10 // bytes of a .git that is a file
 )
 
@@ -108,18 +109,23 @@ func existingIn(dir string, names []string) (out []string) {
 
 // modules returns the git directories of submodules, and of theirs.
 func modules(root string) (out []string) {
+	walked := 0
 	var walk func(dir string, depth int)
 	walk = func(dir string, depth int) {
+		walked++
 		entries, err := os.ReadDir(dir)
-		if err != nil || depth > maxModuleDepth {
+		if err != nil || depth > maxModuleDepth || walked > maxModuleDirs {
 			return
 		}
-		for _, e := range entries[:min(len(entries), maxModules)] {
+		for _, e := range entries {
 			path := filepath.Join(dir, e.Name())
-			if _, err := os.Lstat(filepath.Join(path, "HEAD")); err == nil && len(out) < maxModules {
+			_, err := os.Lstat(filepath.Join(path, "HEAD"))
+			switch {
+			case !e.IsDir() || len(out) == maxModules: // git makes no links here
+			case err == nil:
 				out = append(out, path)
 				walk(filepath.Join(path, "modules"), depth+1)
-			} else if e.IsDir() {
+			default:
 				walk(path, depth+1)
 			}
 		}
@@ -173,7 +179,7 @@ func completeIn(root *os.Root) {
 		giveTo(head, root, "hooks")
 	}
 	names := []string{"config"}
-	if text, err := readIn(root, "config"); err == nil && slices.ContainsFunc(parseGitConfig(text), gitSetting.ownPerTree) {
+	if text, err := readIn(root, "config", maxGitConfig); err == nil && slices.ContainsFunc(parseGitConfig(text), gitSetting.ownPerTree) {
 		names = append(names, "config.worktree")
 	}
 	for _, name := range names {

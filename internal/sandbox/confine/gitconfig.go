@@ -40,24 +40,70 @@ func (s gitSetting) ownPerTree() bool {
 // parseGitConfig returns the settings of a configuration. A line it does not understand is a setting of that name, so that it
 // is noticed.
 func parseGitConfig(text string) (out []gitSetting) {
-	section := ""
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		if rest, ok := strings.CutPrefix(line, "["); ok {
-			head, after, closed := cutSection(rest)
-			if !closed {
-				out = append(out, gitSetting{line, ""})
-				continue
+	section, text := "", strings.ReplaceAll(text, "\r\n", "\n")
+	for text = strings.TrimLeft(text, gitSpace); text != ""; text = strings.TrimLeft(text, gitSpace) {
+		line, after, _ := strings.Cut(text, "\n")
+		switch text[0] {
+		case '#', ';':
+			text = after
+			continue
+		case '[':
+			head, rest, closed := cutSection(line[1:])
+			if closed { // a setting may follow
+				section, text = strings.ToLower(head), text[len(line)-len(rest):]
+			} else {
+				out, text = append(out, gitSetting{strings.TrimSpace(line), ""}), after
 			}
-			section, line = strings.ToLower(head), strings.TrimSpace(after) // a setting may follow
-		}
-		if line == "" || line[0] == '#' || line[0] == ';' {
 			continue
 		}
-		name, value, _ := strings.Cut(line, "=")
-		out = append(out, gitSetting{section + "." + strings.ToLower(strings.TrimSpace(name)), strings.Trim(strings.TrimSpace(value), `"`)})
+		name, _, assigned := strings.Cut(line, "=")
+		s := gitSetting{key: section + "." + strings.ToLower(strings.TrimSpace(name))}
+		if assigned {
+			s.value, after = cutValue(text[len(name)+1:])
+		}
+		out, text = append(out, s), after
 	}
 	return out
+}
+
+// gitSpace may stand before a setting.
+const gitSpace = " \t\r\n\v\f\ufeff"
+
+// gitEscapes are what a character after a backslash means.
+var gitEscapes = map[byte]string{'\n': "", 't': "\t", 'b': "\b", 'n': "\n"}
+
+// cutValue parts what follows "=" into the value, as git understands it, and what stands after its line, or lines.
+func cutValue(text string) (value, rest string) {
+	var b strings.Builder
+	quoted, kept := false, 0
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case c == '\n':
+			return b.String()[:kept], text[i+1:]
+		case !quoted && (c == '#' || c == ';'):
+			_, rest, _ = strings.Cut(text[i:], "\n")
+			return b.String()[:kept], rest
+		case !quoted && strings.IndexByte(" \t\r\v\f", c) >= 0:
+			if kept > 0 { // it counts once something follows
+				b.WriteByte(c)
+			}
+			continue
+		case c == '"':
+			quoted = !quoted
+		case c == '\\' && i+1 < len(text):
+			i++
+			if meaning, known := gitEscapes[text[i]]; known {
+				b.WriteString(meaning)
+			} else {
+				b.WriteByte(text[i])
+			}
+		default:
+			b.WriteByte(c)
+		}
+		kept = b.Len()
+	}
+	return b.String()[:kept], ""
 }
 
 // cutSection parts what follows "[" into the section's name, without its subsection, and what stands after "]".
@@ -78,18 +124,18 @@ func cutSection(text string) (name, after string, closed bool) {
 	return "", "", false
 }
 
-// readAt is readIn for an absolute path.
+// readAt is readIn for an absolute path and at most maxGitConfig bytes.
 func readAt(path string) (string, error) {
 	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return "", err
 	}
 	defer root.Close()
-	return readIn(root, filepath.Base(path))
+	return readIn(root, filepath.Base(path), maxGitConfig)
 }
 
-// readIn reads a regular file below root of at most maxGitConfig bytes, without waiting for what may be there instead.
-func readIn(root *os.Root, path string) (string, error) {
+// readIn reads a regular file below root of at most limit bytes, without waiting for what may be there instead.
+func readIn(root *os.Root, path string, limit int64) (string, error) {
 	f, err := root.OpenFile(filepath.Clean(path), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return "", err
@@ -99,9 +145,9 @@ func readIn(root *os.Root, path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if !info.Mode().IsRegular() || info.Size() > maxGitConfig {
+	if !info.Mode().IsRegular() || info.Size() > limit {
 		return "", errors.New("not a regular file of the usual size")
 	}
-	b, err := io.ReadAll(io.LimitReader(f, maxGitConfig))
+	b, err := io.ReadAll(io.LimitReader(f, limit))
 	return string(b), err
 }

@@ -37,6 +37,20 @@ func TestObeyed(t *testing.T) {
 			require.NoError(t, f.Close())
 		}
 	}
+	bundle := func(changes ...func(*testing.T, string)) func(*testing.T, string) {
+		return func(t *testing.T, ws string) {
+			for _, change := range changes {
+				change(t, ws)
+			}
+		}
+	}
+	many := func(n int, pattern string) func(*testing.T, string) {
+		return func(t *testing.T, ws string) {
+			for i := range n {
+				put(t, filepath.Join(ws, fmt.Sprintf(pattern, i)))
+			}
+		}
+	}
 	for name, c := range map[string]struct {
 		change func(*testing.T, string)
 		want   string
@@ -56,7 +70,7 @@ func TestObeyed(t *testing.T) {
 		"own for the work tree": {add(".git/config.worktree", "[alias]\nx = !evil\n"), ".git/config.worktree (alias.x)"},
 		"a redirection":         {add(".git/commondir", "../evil"), ".git/commondir"},
 		"of a linked work tree": {add(".git/worktrees/w/commondir", "../../../evil"), ".git/worktrees/w/commondir"},
-		"as git makes it":       {add(".git/worktrees/w/commondir", "../..\n"), ""},
+		"as git makes it":       {add(".git/worktrees/v/commondir", "../..\n"), ""},
 		"a directory below":     {add("a/b/.git/hooks/update", "x"), "a/b/.git/hooks/update"},
 		"a bare repository":     {func(t *testing.T, ws string) { fresh(t, filepath.Join(ws, "a")); add("a/hooks/update", "")(t, ws) }, "a/hooks/update"},
 		"a file for .git":       {add("a/.git", "gitdir: ../evil"), "a/.git"},
@@ -68,6 +82,48 @@ func TestObeyed(t *testing.T) {
 		"what is included":      {add(".git/more", "x"), ".git/more"},
 		"hooks in the folder":   {add("githooks/pre-push", "x"), "githooks/pre-push"},
 		"what a link leads to":  {add("target", "x"), ".git/hooks/linked"},
+		"a work tree without commondir": {bundle(
+			add(".git/worktrees/evil/HEAD", "x"), add(".git/worktrees/evil/config", "[core]\nfsmonitor = evil\n"), add("a/.git", "gitdir: ../.git/worktrees/evil"),
+		), ".git/worktrees/evil/config (core.fsmonitor)"},
+		"a work tree of another repository": {bundle(
+			add("r/config", "[core]\nfsmonitor = evil\n"), add("r/worktrees/y/commondir", "../.."), add("a/.git", "gitdir: ../r/worktrees/y"),
+		), "r/config (core.fsmonitor)"},
+		"a link by detours":            {add("a/.git", "gitdir: ../x/../.git/modules/lib/x"), "a/.git"},
+		"a submodule with a long path": {add(".git/modules/1/2/3/4/5/6/7/8/HEAD", "x"), ""},
+		"settings of such a one": {bundle(
+			add(".git/modules/1/2/3/4/5/6/7/8/HEAD", "x"), add(".git/modules/1/2/3/4/5/6/7/8/config", "[core]\nfsmonitor = evil\n"),
+		), ".git/modules/1/2/3/4/5/6/7/8/config (core.fsmonitor)"},
+		"a submodule out of sight":     {add(".git/modules"+strings.Repeat("/a", maxModuleDepth+1)+"/HEAD", "x"), tooMuchIn + ".git/modules" + strings.Repeat("/a", maxModuleDepth-1)},
+		"a long .git":                  {add("a/.git", "gitdir: ../.git/evil"+strings.Repeat("\n", 300<<10)), "a/.git"},
+		"what a long .git leads to":    {bundle(add("a/.git", "gitdir: ../.hid/x"+strings.Repeat("\n", 300<<10)), add(".hid/x/hooks/update", "x")), ".hid/x/hooks/update"},
+		"a .git that is too long":      {add("a/.git", strings.Repeat("\n", maxLinkFile+1)), "a/.git"},
+		"behind many repositories":     {bundle(many(70, ".git/modules/m%02d/HEAD"), add("a/.git/config", "[core]\nfsmonitor = evil\n")), "a/.git/config (core.fsmonitor)"},
+		"behind too many repositories": {bundle(many(200, ".git/modules/a/%d/HEAD"), many(200, ".git/modules/b/%d/HEAD")), tooMuchIn + "the repositories"},
+		"behind many samples":          {bundle(many(3000, ".git/hooks/s%d.sample"), add(".git/hooks/zz", "x")), ".git/hooks/zz"},
+		"behind too many samples":      {many(maxEntries, ".git/hooks/s%d.sample"), tooMuchIn + ".git/hooks"},
+		"behind many files":            {bundle(many(3000, "f%d"), add("zz/.git/hooks/update", "x")), "zz/.git/hooks/update"},
+		"too many hooks":               {many(maxObeyedFiles+1, ".git/hooks/h%d"), tooMuchIn + ".git/hooks"},
+		"too many of all":              {bundle(many(250, ".git/hooks/h%d"), many(250, "githooks/h%d"), many(250, "a/.git/hooks/h%d")), tooMuchIn + "this folder"},
+		"behind many folders":          {bundle(many(100, "d%02d/f"), add("zz/.git/hooks/update", "x")), "zz/.git/hooks/update"},
+		"behind too many folders":      {many(maxLooked, "d%d/f"), tooMuchIn + "folders deeper than the first 32"},
+		"the root a bare repository":   {bundle(add("HEAD", "x"), add("objects/x", ""), add("refs/x", ""), add("config", "[core]\nfsmonitor = evil\n")), "config (core.fsmonitor)"},
+		"a bare one by redirection":    {bundle(add("a/HEAD", "x"), add("a/commondir", "y"), add("a/y/config", "[core]\nfsmonitor = evil\n")), "a/y/config (core.fsmonitor)"},
+		"what a rebase runs next":      {add(".git/rebase-merge/git-rebase-todo", "pick abc\nexec evil\n"), ".git/rebase-merge/git-rebase-todo (exec)"},
+		"in short":                     {add(".git/worktrees/w/rebase-merge/git-rebase-todo", " \tx evil\n"), ".git/worktrees/w/rebase-merge/git-rebase-todo (x)"},
+		"a rebase that stopped":        {bundle(add(".git/rebase-merge/git-rebase-todo", "# x\npick abc # exec\nlabel onto\n"), add(".git/rebase-merge/strategy", "ort\n")), ""},
+		"the strategy of a rebase":     {add(".git/rebase-merge/strategy", "evil"), ".git/rebase-merge/strategy"},
+		"of picks":                     {add(".git/sequencer/opts", "[options]\n\tstrategy = evil\n"), ".git/sequencer/opts (options.strategy)"},
+		"picks that stopped":           {bundle(add(".git/sequencer/todo", "pick abc x\n"), add(".git/sequencer/opts", "[options]\n\tallow-ff = true\n")), ""},
+		"what an included file includes": {bundle(
+			add(".git/more", "[include]\npath = ../deep/er\n"), add("deep/er", "[core]\nhooksPath = hk # mine\n"), add("hk/update", "x"),
+		), "hk/update"},
+		"a file that includes itself": {add(".git/more", "[include]\npath = more\n[include]\npath = ./more\n"), ".git/more (include.path)"},
+		"hooks of a submodule in its tree": {bundle(
+			add(".git/modules/lib/x/config", "[core]\nworktree = ../../../../lib/x\nhooksPath = \"hk\" ; so\n"), add("lib/x/hk/update", "x"),
+		), "lib/x/hk/update"},
+		"hooks of a linked work tree in its tree": {bundle(add(".git/worktrees/w/gitdir", "../../../tree/.git\n"), add("tree/githooks/update", "x")), "tree/githooks/update"},
+		"a name that is none":                     {add(".git/hooks/x\n[sandbox] fine", "x"), `".git/hooks/x\n[sandbox] fine"`},
+		"a name in no encoding":                   {add(".git/hooks/\xff", "x"), `".git/hooks/\xff"`},
 		"a link out of the tree": {func(t *testing.T, ws string) {
 			require.NoError(t, os.Symlink("/etc/passwd", filepath.Join(ws, ".git/hooks/post-merge")))
 		}, ".git/hooks/post-merge"},
@@ -82,12 +138,15 @@ func TestObeyed(t *testing.T) {
 			add("target", "a")(t, ws)
 			add("tools/clean", "a")(t, ws)
 			add(".git/worktrees/w/HEAD", "a")(t, ws)
+			add(".git/worktrees/w/commondir", "../..\n")(t, ws)
 			require.NoError(t, os.Symlink("../../target", filepath.Join(ws, ".git", "hooks", "linked")))
 			add(config, "[filter \"x\"]\nclean = ./tools/clean %f\n[include]\npath = more\n[core]\nhooksPath = githooks\n")(t, ws)
 			before := ObeyedIn(ws)
 			require.Empty(t, ObeyedIn(ws).Since(before))
 			c.change(t, ws)
-			names := ObeyedIn(ws).Since(before)
+			after := ObeyedIn(ws)
+			require.Empty(t, ObeyedIn(ws).Since(after), "the same is pictured the same")
+			names := after.Since(before)
 			if c.want == "" {
 				require.Empty(t, names)
 			} else {

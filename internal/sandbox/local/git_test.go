@@ -144,3 +144,22 @@ func TestOutputAfterTheNote(t *testing.T) {
 	eventually(t, func() bool { return await(t, sb, "a").Left == 0 })
 	require.Equal(t, before+"later\n", read(t, sb, "a", sandbox.Stderr))
 }
+
+// TestChangesAfterTheLastCommandAreTold tests that what a process changes after its command ended is told with the next
+// command, be it of another session.
+func TestChangesAfterTheLastCommandAreTold(t *testing.T) {
+	ws := userRepository(t)
+	b := newBackend(t)
+	sb := open(t, b, "s1", ws)
+	_, _ = script(t, sb, "a", "(until test -e go; do sleep 0.01; done; git init -q sub; echo evil > sub/.git/hooks/update; touch gone) >/dev/null 2>&1 & exit 0")
+	require.NotContains(t, read(t, sb, "a", sandbox.Stderr), "[sandbox]")
+	write(t, filepath.Join(ws, "go"), "")
+	eventually(t, func() bool { _, err := os.Stat(filepath.Join(ws, "gone")); return err == nil })
+	other := open(t, b, "s2", ws)
+	for _, next := range []sandbox.Sandbox{other, sb} {
+		_, _ = script(t, next, "b", "true")
+		require.Contains(t, read(t, next, "b", sandbox.Stderr), "sub/.git/hooks/update")
+		_, _ = script(t, next, "c", "true")
+		require.Empty(t, read(t, next, "c", sandbox.Stderr), "it is told once")
+	}
+}

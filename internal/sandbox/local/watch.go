@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"time"
 
 	"sandboxagent/internal/helper/client"
 	"sandboxagent/internal/sandbox"
@@ -23,7 +24,7 @@ import (
 )
 
 const (
-	obeyedFile = "git.json" // in the state directory of a sandbox: what git obeyed when it was looked at last
+	obeyedFile = "obeyed.json" // in the state directory of a sandbox: what git obeyed when it was looked at last
 	notesDir   = "notes"    // there: what was added to the output of commands
 	mostNamed  = 6
 	refusalEnd = 4 << 10 // bytes of output in which a refusal is looked for
@@ -52,13 +53,53 @@ type note struct {
 	Text   string         `json:"text"`
 }
 
-// begin remembers what git obeys before the first command.
+// begin remembers what git obeys before the first command. Where another session was in the folder, that is what git obeyed
+// when its last command had ended: what its processes changed after that, nobody has been told yet.
 func (w *watch) begin() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if _, err := os.Lstat(filepath.Join(w.state, obeyedFile)); errors.Is(err, fs.ErrNotExist) {
-		_ = writeJSON(filepath.Join(w.state, obeyedFile), confine.ObeyedIn(w.workspace))
+	path := filepath.Join(w.state, obeyedFile)
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return
 	}
+	start, known := w.seenLast()
+	if !known {
+		start = confine.ObeyedIn(w.workspace)
+	}
+	_ = writeJSON(path, start)
+}
+
+// seenLast returns the latest picture that any sandbox of the folder has.
+func (w *watch) seenLast() (last confine.Obeyed, known bool) {
+	var at time.Time
+	stateDir := filepath.Dir(w.state)
+	entries, err := os.ReadDir(stateDir)
+	if err != nil {
+		return nil, false
+	}
+	for _, e := range entries {
+		path := filepath.Join(stateDir, e.Name(), obeyedFile)
+		info, err := os.Lstat(path)
+		if err != nil || !info.ModTime().After(at) {
+			continue
+		}
+		if r, err := readRecorded(filepath.Dir(path)); err != nil || r.Workspace != filepath.Clean(w.workspace) {
+			continue
+		}
+		if picture, err := readObeyed(path); err == nil {
+			last, known, at = picture, true, info.ModTime()
+		}
+	}
+	return last, known
+}
+
+func readObeyed(path string) (confine.Obeyed, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	o := confine.Obeyed{}
+	return o, json.Unmarshal(b, &o)
 }
 
 // ended returns the note of a command that has ended, nil for none: the same whenever it is asked.
@@ -105,10 +146,10 @@ func (w *watch) recall(id string) *note {
 // write makes the note of a command, if there is something to be said, and only then takes what is as known.
 func (w *watch) write(ctx context.Context, c *client.Client, st sandbox.Status) *note {
 	var said []string
-	before, now := confine.Obeyed{}, confine.ObeyedIn(w.workspace)
+	now := confine.ObeyedIn(w.workspace)
 	path := filepath.Join(w.state, obeyedFile)
-	b, err := os.ReadFile(path)
-	if err != nil || json.Unmarshal(b, &before) != nil {
+	before, err := readObeyed(path)
+	if err != nil {
 		before = now // nobody knows what was
 	}
 	if names := now.Since(before); len(names) > 0 {
