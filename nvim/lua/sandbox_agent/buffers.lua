@@ -140,8 +140,9 @@ function M.refresh(buf)
   if #edits > 0 then
     apply_all(buf, edits)
   end
-  if not vim.bo[buf].modified then
+  if not vim.bo[buf].modified and vim.bo[buf].endofline ~= eol then
     vim.bo[buf].endofline = eol
+    vim.bo[buf].modified = false -- the option counts as a change
   end
   doc.stamp = disk.stamp(buf)
   if #edits > 0 or not vim.deep_equal(base, theirs) then
@@ -235,7 +236,7 @@ function M.apply_edit(params)
   for _, change in ipairs(edit.documentChanges or {}) do
     if change.textDocument then
       bufs[#bufs + 1] = vim.uri_to_bufnr(change.textDocument.uri)
-      change.textDocument.version = nil -- looked at above, by our own count
+      change.textDocument.version = 0 -- looked at above, by our own count
     end
   end
   vim.tbl_map(vim.fn.bufload, bufs)

@@ -85,7 +85,6 @@ function M.setup(buf, id)
   end
   session.view:redraw()
   session.view:restore()
-  session.view:highlight()
   if not session.connected then
     sessions.attach(id, function(err)
       if err then
@@ -189,7 +188,7 @@ end
 
 --- Shows a session and its prompt in the current tab.
 ---@param session sandbox_agent.Session
----@param focus? "prompt"|"transcript" default: neither
+---@param focus? "prompt"|"transcript" where the cursor goes, into the prompt to write; default: where it was
 function M.show(session, focus)
   local buf = buffer_named(require('sandbox_agent.uri').conversation(session.id))
   local win = window_of(buf)
@@ -201,6 +200,9 @@ function M.show(session, focus)
   sessions.use(session)
   if focus then
     vim.api.nvim_set_current_win(focus == 'prompt' and prompt or win)
+  end
+  if focus == 'prompt' then
+    vim.cmd.startinsert({ bang = true })
   end
 end
 

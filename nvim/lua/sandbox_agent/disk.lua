@@ -19,9 +19,9 @@ end
 local function decoded(buf, bytes)
   local encoding = vim.bo[buf].fileencoding
   if encoding ~= '' and encoding ~= 'utf-8' then
-    return vim.iconv(bytes, encoding, 'utf-8')
+    bytes = vim.iconv(bytes, encoding, 'utf-8')
   end
-  if vim.bo[buf].bomb then
+  if bytes and vim.bo[buf].bomb then
     return bytes:sub(1, 3) == '\239\187\191' and bytes:sub(4) or nil
   end
   return bytes
@@ -53,14 +53,14 @@ function M.read(buf)
     lines[#lines] = nil
   end
   for i, line in ipairs(lines) do
-    if format == 'dos' then
-      local bare = line:sub(-1) == '\r' and line:sub(1, -2)
-      if not bare and (i < #lines or eol) then
-        return nil
-      end
-      line = bare or line
+    if format ~= 'dos' then
+      break
     end
-    lines[i] = line:gsub('%z', '\n') -- as Neovim shows a NUL
+    local ended = line:sub(-1) == '\r'
+    if not ended and (i < #lines or eol) then
+      return nil
+    end
+    lines[i] = ended and line:sub(1, -2) or line
   end
   return lines, eol
 end

@@ -4,6 +4,9 @@ local server = require('sandbox_agent.server')
 local M = {}
 
 local live_bytes = 8 * 1024 -- kept of a running command's output
+local whole_bytes = 2 * 1024 * 1024 -- of a message that was cut on its way; a longer one is read when it is opened
+local whole_items = 20 -- the latest ones of a snapshot, of which the whole is read
+local page = 192 * 1024 -- bytes of one read
 
 ---@class sandbox_agent.Live what an item has produced so far
 ---@field attempt integer
@@ -96,6 +99,12 @@ function Session:attach(callback)
   end)
 end
 
+--- Whether only the beginning of a message's text came with it.
+local function cut(item)
+  local message = item.kind == 'agentMessage' or item.kind == 'userMessage'
+  return message and (item.textBytes or 0) > #(item.text or '') and item.textBytes <= whole_bytes
+end
+
 --- Takes a snapshot or what was missed.
 ---@param result sandboxagent.AttachResult
 ---@private
@@ -117,6 +126,47 @@ function Session:take(result)
   self.seq = math.max(self.seq or 0, result.seq)
   self.approvals, self.queued = result.pendingApprovals or {}, result.queued or {}
   self:tell('redraw')
+  for i = math.max(1, #self.items - whole_items + 1), #self.items do
+    if cut(self.items[i]) and self.items[i].status ~= 'inProgress' then
+      self:complete(self.items[i])
+    end
+  end
+end
+
+--- Reads the whole text of a message, piece by piece, then shows it.
+---@private
+function Session:complete(item, pieces)
+  pieces = pieces or { bytes = 0 }
+  local params = { sessionId = self.id, itemId = item.id, stream = 'text', offset = pieces.bytes, limit = page }
+  server.request('readOutput', params, function(err, result)
+    if err or self.by_id[item.id] ~= item or result['end'] <= pieces.bytes then
+      return -- the hint below its beginning stays
+    end
+    table.insert(pieces, result.encoding == 'base64' and vim.base64.decode(result.data) or result.data)
+    pieces.bytes = result['end']
+    if pieces.bytes < result.total then
+      return self:complete(item, pieces)
+    end
+    item.text, item.textBytes = table.concat(pieces), nil
+    self:tell('item_changed', item)
+  end)
+end
+
+--- Takes the text of a message from its stream if all of it was there; else it is to be read.
+---@private
+function Session:fill(item)
+  if not cut(item) then
+    return false
+  end
+  local live = self.live[item.id]
+  if live and live.bytes == item.textBytes then
+    local text = table.concat(live.text)
+    if vim.startswith(text, item.text) then
+      item.text, item.textBytes = text, nil
+      return false
+    end
+  end
+  return true
 end
 
 --- Reads the page of items before the ones that are known.
@@ -236,9 +286,12 @@ local on = {
     end
   end,
   ['item/completed'] = function(self, event)
-    local added = self:add_item(event.item)
+    local added, incomplete = self:add_item(event.item), self:fill(event.item)
     self:tell(added and 'item_added' or 'item_changed', event.item)
     self.live[event.item.id] = nil
+    if incomplete then
+      self:complete(event.item)
+    end
     if event.item.files then
       require('sandbox_agent.buffers').refresh_all()
     end

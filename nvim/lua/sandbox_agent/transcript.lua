@@ -6,7 +6,8 @@ local M = {}
 
 local ns = vim.api.nvim_create_namespace('sandbox_agent')
 local batch = 30 -- ms between two appends
-local highlight_bytes = 2 * 1024 * 1024 -- of a conversation; a larger one is shown without Markdown's colours
+-- A conversation with more bytes is shown without Markdown's colours. Neovim 0.10 parses while the user waits.
+local highlight_bytes = vim.fn.has('nvim-0.11') == 1 and 512 * 1024 or 96 * 1024
 
 ---@class sandbox_agent.Entry
 ---@field id string of the item
@@ -48,6 +49,7 @@ function Transcript:edit(change)
   vim.bo[buf].modifiable = true
   change(buf)
   vim.bo[buf].modifiable, vim.bo[buf].modified = false, false
+  self:highlight() -- before anything is drawn, since that would parse it all
   last = vim.api.nvim_buf_line_count(buf)
   for _, win in ipairs(following) do
     vim.api.nvim_win_set_cursor(win, { last, 0 })
@@ -103,6 +105,16 @@ local function mark(buf, row, marks, lines)
   end
 end
 
+--- Replaces lines by others, leaving alone how both begin: of a long answer, only the end is new.
+local function replace(buf, row, height, lines)
+  local old = vim.api.nvim_buf_get_lines(buf, row, row + height, false)
+  local same = 0
+  while same < height and old[same + 1] == lines[same + 1] do
+    same = same + 1
+  end
+  vim.api.nvim_buf_set_lines(buf, row + same, row + height, false, vim.list_slice(lines, same + 1))
+end
+
 --- Draws an entry in the place of its last drawing.
 ---@private
 function Transcript:draw(entry)
@@ -110,7 +122,7 @@ function Transcript:draw(entry)
   local row = self:row_of(entry)
   self:edit(function(buf)
     vim.api.nvim_buf_clear_namespace(buf, ns, row, row + entry.height)
-    vim.api.nvim_buf_set_lines(buf, row, row + entry.height, false, out.lines)
+    replace(buf, row, entry.height, out.lines)
     mark(buf, row, out.marks, out.lines)
   end)
   entry.height = #out.lines
@@ -218,14 +230,7 @@ end
 
 --- Whether the buffer shows the whole text of an item already, because it was streamed.
 local function streamed_whole(entry, live, item)
-  if not entry.column or not live or live.shown ~= #live.text or item.kind ~= 'agentMessage' then
-    return false
-  end
-  local text = item.text or ''
-  if live.bytes ~= math.max(item.textBytes or 0, #text) then
-    return false
-  end
-  return vim.startswith(table.concat(live.text), text)
+  return entry.column and live and live.shown == #live.text and table.concat(live.text) == item.text
 end
 
 ---@param item sandboxagent.Item
@@ -300,10 +305,10 @@ function Transcript:flush()
       self:draw(entry)
     end
   end
-  self:highlight()
 end
 
 --- Colours Markdown, unless the conversation is so long that it would cost the user's patience.
+---@private
 function Transcript:highlight()
   local buf = self.buf --[[@as integer]]
   local small = vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf)) < highlight_bytes

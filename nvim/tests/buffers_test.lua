@@ -1,0 +1,176 @@
+-- Loaded buffers and what changes on disk below them: unsaved text, undo, marks, forms of files, writes without questions.
+local T = dofile(vim.env.HARNESS)
+
+local buffers = require('sandbox_agent.buffers')
+
+--- Opens a file of a fresh workspace that the plugin knows.
+local function open(content)
+  local dir = T.folder({ ['f.txt'] = content })
+  require('sandbox_agent.sessions')
+  require('sandbox_agent.server').add_folder(vim.uri_from_fname(dir))
+  vim.cmd.edit('f.txt')
+  return dir .. '/f.txt', vim.api.nvim_get_current_buf()
+end
+
+local clock = os.time()
+
+--- Writes a file as somebody else, whose write cannot be overlooked.
+local function elsewhere(path, content)
+  T.file(path, content)
+  clock = clock + 2
+  vim.uv.fs_utime(path, clock, clock)
+  buffers.refresh_all()
+end
+
+--- Writes the buffer; a question of Neovim's would fail it, since there is nobody to answer.
+local function write()
+  local said = vim.fn.execute('write')
+  T.lacks(said, 'WARNING')
+end
+
+T.test('an unmodified buffer gets the smallest edit: marks and extmarks stay with their text', function()
+  local path, buf = open('one\ntwo\nthree\nfour\n')
+  vim.api.nvim_buf_set_mark(buf, 'm', 4, 1, {})
+  local ns = vim.api.nvim_create_namespace('test')
+  local extmark = vim.api.nvim_buf_set_extmark(buf, ns, 1, 2, {})
+  vim.api.nvim_win_set_cursor(0, { 3, 2 })
+  elsewhere(path, 'zero\none\ntwo!\nthree\nfour\n')
+  T.eq('zero\none\ntwo!\nthree\nfour', T.text(buf))
+  T.eq(false, vim.bo.modified)
+  T.eq({ 5, 1 }, vim.api.nvim_buf_get_mark(buf, 'm'))
+  T.eq({ 2, 2 }, vim.api.nvim_buf_get_extmark_by_id(buf, ns, extmark, {}))
+  T.eq({ 4, 2 }, vim.api.nvim_win_get_cursor(0))
+  vim.cmd('silent undo')
+  T.eq('one\ntwo\nthree\nfour', T.text(buf))
+  T.eq(true, vim.bo.modified, 'it differs from the file now')
+  vim.cmd('silent redo')
+  T.eq('zero\none\ntwo!\nthree\nfour', T.text(buf))
+  vim.cmd('silent checktime')
+  write()
+  T.eq('zero\none\ntwo!\nthree\nfour\n', T.content(path))
+end)
+
+T.test('unsaved text and an edit on disk are both there; one undo takes back the edit only; :w asks nothing', function()
+  local path, buf = open('a\nb\nc\nd\n')
+  vim.api.nvim_buf_set_lines(buf, 0, 1, false, { 'mine' })
+  elsewhere(path, 'a\nb\nC\nd\nE\n')
+  T.eq('mine\nb\nC\nd\nE', T.text(buf))
+  T.eq(true, vim.bo.modified)
+  vim.cmd('silent undo')
+  T.eq('mine\nb\nc\nd', T.text(buf))
+  vim.cmd('silent redo')
+  elsewhere(path, 'a\nb\nC\nd\nE\nF\n')
+  T.eq('mine\nb\nC\nd\nE\nF', T.text(buf))
+  write()
+  T.eq('mine\nb\nC\nd\nE\nF\n', T.content(path))
+  T.eq(false, vim.bo.modified)
+  vim.api.nvim_buf_set_lines(buf, 1, 2, false, { 'more' })
+  write()
+end)
+
+T.test('a conflict keeps the unsaved text, is told in one line, and :SandboxAgent merge shows both', function()
+  local path, buf = open('a\n-\nb\n-\nc\n')
+  vim.api.nvim_buf_set_lines(buf, 2, 3, false, { 'mine' })
+  local said = T.messages()
+  elsewhere(path, 'A\n-\ntheirs\n-\nc\n')
+  T.eq('A\n-\nmine\n-\nc', T.text(buf), 'what does not conflict is in')
+  T.eq(1, #said)
+  T.has(said[1], 'met your unsaved text, which stays')
+  elsewhere(path, 'A\n-\ntheirs\n-\nC\n')
+  T.eq('A\n-\nmine\n-\nC', T.text(buf))
+  vim.cmd('SandboxAgent merge')
+  T.eq({ 2, true, true }, {
+    #vim.api.nvim_tabpage_list_wins(0),
+    vim.wo[vim.api.nvim_tabpage_list_wins(0)[1]].diff,
+    vim.wo[vim.api.nvim_tabpage_list_wins(0)[2]].diff,
+  })
+  vim.cmd.tabclose()
+end)
+
+T.test('Neovim itself asks nothing when it finds the change first', function()
+  local path, buf = open('a\nb\nc\n')
+  vim.api.nvim_buf_set_lines(buf, 0, 1, false, { 'mine' })
+  T.file(path, 'a\nb\ntheirs\n')
+  vim.uv.fs_utime(path, os.time() + 9, os.time() + 9)
+  T.lacks(vim.fn.execute('checktime'), 'W12')
+  T.wait(function()
+    return T.text(buf) == 'mine\nb\ntheirs'
+  end, 'the merge')
+end)
+
+T.test('forms of files stay what they are', function()
+  for _, form in ipairs({
+    { 'a\r\nb\r\n', 'a\r\nB\r\n', 'a\nB', { fileformat = 'dos' } },
+    { '\239\187\191a\nb\n', '\239\187\191a\nB\n', 'a\nB', { bomb = true } },
+    { 'a\nb', 'a\nB', 'a\nB', { endofline = false } },
+    { 'a\nb', 'a\nB\n', 'a\nB', { endofline = true } },
+    { 'a\nb\228\n', 'A\nb\228\n', 'A\nbä', { fileencoding = 'latin1' } },
+    { '\255\254a\0\n\0', '\255\254b\0\n\0', 'b', { fileencoding = 'utf-16le', bomb = true } },
+    { 'a\nb\0c\n', 'A\nb\0c\n', 'A\nb\0c', {} },
+    { 'a\n', 'a\n\n\n', 'a\n\n', {} },
+    { 'a\n', '', '', {} },
+  }) do
+    local path, buf = open(form[1])
+    vim.bo[buf].fixendofline = false
+    elsewhere(path, form[2])
+    T.eq(form[3], T.text(buf), vim.inspect(form))
+    for option, value in pairs(form[4]) do
+      T.eq(value, vim.bo[buf][option], option)
+    end
+    T.eq(false, vim.bo[buf].modified)
+    if form[2] ~= '' then
+      write()
+      T.eq(form[2], T.content(path), 'written')
+    end
+    vim.cmd.bwipeout()
+  end
+end)
+
+T.test('workspace/applyEdit: one undo block, refused for another version', function()
+  local path, buf = open('a\nb\nc\n')
+  local uri = vim.uri_from_fname(path)
+  local function edit(version)
+    return buffers.apply_edit({
+      edit = {
+        documentChanges = {
+          {
+            textDocument = { uri = uri, version = version },
+            edits = {
+              { range = { start = { line = 0, character = 0 }, ['end'] = { line = 0, character = 1 } }, newText = 'A' },
+              { range = { start = { line = 2, character = 1 }, ['end'] = { line = 2, character = 1 } }, newText = '!' },
+            },
+          },
+        },
+      },
+    })
+  end
+  vim.api.nvim_buf_set_lines(buf, 1, 2, false, { 'mine' })
+  local version = vim.api.nvim_buf_get_changedtick(buf)
+  T.eq(false, edit(version - 1).applied)
+  T.eq({ applied = true }, edit(version))
+  T.eq('A\nmine\nc!', T.text(buf))
+  vim.cmd('silent undo')
+  T.eq('a\nmine\nc', T.text(buf))
+  vim.cmd('bwipeout!')
+end)
+
+T.test('end to end: an unsaved edit and an edit of the agent in one buffer', function()
+  local dir = T.folder({ ['NOTES.md'] = '# Notes\r\n\r\n- a\r\n' })
+  vim.cmd.edit('NOTES.md')
+  local buf = vim.api.nvim_get_current_buf()
+  vim.api.nvim_buf_set_lines(buf, 0, 1, false, { '# My notes' })
+  local session = T.ask('append "- b" to NOTES.md', { approval = 'never', model = 'demo' })
+  T.done(session, 1)
+  T.eq('# Notes\r\n\r\n- a\r\n- b\r\n', T.content(dir .. '/NOTES.md'))
+  T.eq('# My notes\n\n- a\n- b', T.text(buf))
+  T.eq({ true, 'dos' }, { vim.bo[buf].modified, vim.bo[buf].fileformat })
+  vim.api.nvim_buf_call(buf, function()
+    vim.cmd('silent undo')
+    T.eq('# My notes\n\n- a', T.text(buf))
+    vim.cmd('silent redo')
+    write()
+  end)
+  T.eq('# My notes\r\n\r\n- a\r\n- b\r\n', T.content(dir .. '/NOTES.md'))
+end)
+
+T.run()
