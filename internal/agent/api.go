@@ -357,6 +357,9 @@ type CheckpointInput struct {
 	// Reason is what it is kept for: "" the agent's work, else switch, fork or offer. Only the agent's work is what the agent
 	// has seen.
 	Reason string `json:"reason,omitempty"`
+	// KeepFor is another session for which it is kept instead, unless nothing differs from the checkpoint Unless.
+	KeepFor string `json:"keepFor,omitempty"`
+	Unless  string `json:"unless,omitempty"`
 }
 
 // CheckpointOutput is the checkpoint, none where the worker keeps none, or why there is none.

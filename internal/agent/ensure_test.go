@@ -206,3 +206,19 @@ func TestASandboxThatIsGoneIsMadeAgainBeforeItIsLeft(t *testing.T) {
 	require.Equal(t, h.carried.opened[1].Sandbox, h.carried.merged[0].From, "what comes home is what was made again")
 	require.Contains(t, noticesOf(events)[1], "The sandbox was gone")
 }
+
+func TestAForkThatEndsLeavesItsWorkToItsParent(t *testing.T) {
+	h := newHarness(t)
+	in := testSession(editors.ApprovalNever)
+	in.State.Session.ParentID, in.State.ForkBase, in.State.Starting, in.State.Home = "p1", "base", false, "/forks/s1/w"
+	before := -1
+	h.carried.picture = func(_ context.Context, p CheckpointInput) (CheckpointOutput, error) {
+		before = len(h.carried.destroyed)
+		return CheckpointOutput{Failure: "the disk is full"}, nil
+	}
+	h.finish(time.Hour, in)
+	last := h.pictured[len(h.pictured)-1]
+	require.Equal(t, []string{"p1", "base", "fork", `Fork "Session s1" when it was destroyed`}, []string{last.KeepFor, last.Unless, last.Reason, last.Summary})
+	require.Zero(t, before, "while it is still there")
+	require.Equal(t, "/forks/s1/w", h.carried.destroyed[0].Home, "and it goes also when that cannot be done")
+}

@@ -95,9 +95,17 @@ func (a *Activities) picture(ctx context.Context, in agent.CheckpointInput) (age
 		Owner: in.Owner, Session: in.SessionID, Turn: in.TurnID, Item: in.ItemID, Reason: reasonOf(in.Reason), Effect: in.Effect,
 		Summary: in.Summary, At: time.Now(),
 	}
+	if in.KeepFor != "" {
+		pin.Session = in.KeepFor
+	}
 	info, err := a.take(ctx, in.Sandbox, &pin)
 	if err != nil {
 		return agent.CheckpointOutput{}, err
+	}
+	if in.Unless != "" {
+		if err := a.dropUnlessNew(pin, info, in.Unless); err != nil {
+			return agent.CheckpointOutput{}, err
+		}
 	}
 	out := agent.CheckpointOutput{
 		Checkpoint: &editors.Checkpoint{ID: pin.Checkpoint, TurnID: pin.Turn, ItemID: pin.Item, At: pin.At, Summary: pin.Summary},
@@ -112,6 +120,18 @@ func (a *Activities) picture(ctx context.Context, in agent.CheckpointInput) (age
 		}
 	}
 	return out, nil
+}
+
+// dropUnlessNew lets a checkpoint go in which nothing differs from another one.
+func (a *Activities) dropUnlessNew(pin checkpoint.Ref, info checkpoint.Info, other string) error {
+	store, err := a.Checkpoints()
+	if err != nil {
+		return err
+	}
+	if known, err := store.Stat(other); err != nil || known.Root != info.Root {
+		return nil //nolint:nilerr // what it cannot be compared with, it may differ from
+	}
+	return store.Unpin(pin)
 }
 
 // maxMissing bounds the paths that are told to be missing in a checkpoint.
