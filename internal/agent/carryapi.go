@@ -169,6 +169,7 @@ type CarryOutput struct {
 	Undo         string        `json:"undo,omitempty"`
 	Applied      bool          `json:"applied"` // false: there are conflicts, and nothing was changed
 	Notes        []string      `json:"notes,omitempty"`
+	LeftBehind   int           `json:"leftBehind,omitempty"` // paths that have content and are nowhere but in the sandbox that was left
 	Failure      *Failure      `json:"failure,omitempty"`
 }
 

@@ -5,6 +5,7 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -102,7 +103,7 @@ func (s *session) notice(ctx workflow.Context, turn int, text string) {
 // view answers QueryView. It reads only.
 func (s *session) view(req ViewRequest) (View, error) {
 	v := View{Session: s.Session, Seq: s.Seq, Approvals: append([]editors.Approval{}, s.Approvals...), Queued: s.queued(), Home: s.Home, Base: s.Base, ForkBase: s.ForkBase}
-	for _, left := range s.Former {
+	for _, left := range slices.Concat(s.Former, s.Keeping) {
 		v.Former = append(v.Former, left.Epoch)
 	}
 	first := s.Seq + 1 - int64(len(s.Events))

@@ -294,7 +294,8 @@ func TestAForkGoesOnFromItsPoint(t *testing.T) {
 		require.Equal(t, 2, fork.view(nil).Session.TurnID)
 		third = fork.forkPoint("z", 0)
 	})
-	fork.at(2*time.Minute, func() { fork.switchTo("home", editors.Backend{Kind: editors.Local, WorkspaceRoot: "/w"}) })
+	var into *reply
+	fork.at(2*time.Minute, func() { into = fork.switchTo("home", editors.Backend{Kind: editors.Local, WorkspaceRoot: "/w"}) })
 	fork.at(time.Hour, func() { fork.update(UpdateDestroy, editors.SessionParams{SessionID: "s1"}) })
 	fork.env.ExecuteWorkflow(WorkflowName, in)
 	require.NoError(t, fork.env.GetWorkflowError())
@@ -303,7 +304,8 @@ func TestAForkGoesOnFromItsPoint(t *testing.T) {
 	require.Equal(t, "own", second.value.(ForkPoint).Turn.CheckpointID, "a fork of a fork begins with what the fork has")
 	require.Equal(t, []string{"i1", "i2"}, itemIDs(second.value.(ForkPoint).Items))
 	require.Equal(t, 2, third.value.(ForkPoint).Turn.ID)
-	require.Equal(t, editors.Backend{Kind: editors.Local}, fork.carried.opened[0].Backend, "the source's folder is another place")
+	require.ErrorContains(t, into.rejected, "overlaps with /w", "the source's folder is the source's")
+	require.Empty(t, fork.carried.opened)
 	last := fork.carried.destroyed[len(fork.carried.destroyed)-1]
 	require.Equal(t, "/forks/f", last.Home)
 	require.False(t, last.Former)

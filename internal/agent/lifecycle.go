@@ -18,7 +18,7 @@ const (
 	removePatience = 2 * time.Minute // at a session's end
 	stopTime       = 2 * time.Minute
 	asidePatience  = time.Minute // until what ran beside a session that ends has ended
-	maxDoomed      = 50           // that could not be removed
+	maxDoomed      = 50          // that could not be removed
 )
 
 // shutdown ends the session for good: its sandboxes go, the user's folder stays.
@@ -26,12 +26,13 @@ func (s *session) shutdown(ctx workflow.Context) error {
 	if _, err := workflow.AwaitWithTimeout(ctx, asidePatience, func() bool { return s.asides == 0 }); err != nil {
 		return err
 	}
+	s.leaveToParent(ctx)
 	opts := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue: HostQueue(s.Session.HostID), StartToCloseTimeout: removeTime, ScheduleToCloseTimeout: removePatience,
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumAttempts: 5},
 	})
 	var removals []workflow.Future
-	for _, old := range append(append([]Sandbox(nil), s.Former...), s.Doomed...) {
+	for _, old := range slices.Concat(s.Former, s.Keeping, s.Doomed) {
 		removals = append(removals, workflow.ExecuteActivity(opts, ActivityDestroySandbox, DestroyInput{Sandbox: old, Former: true}))
 	}
 	last := DestroyInput{Sandbox: s.sandbox()}
@@ -49,6 +50,26 @@ func (s *session) shutdown(ctx workflow.Context) error {
 	s.tellManagerClosed(ctx)
 	s.gone = true
 	return workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) })
+}
+
+// leaveToParent pictures a fork that is about to go, for its parent: what was changed there and never adopted can still be
+// looked at and brought back. Where that cannot be done, the fork goes all the same.
+func (s *session) leaveToParent(ctx workflow.Context) {
+	if s.Session.ParentID == "" || s.ForkBase == "" {
+		return
+	}
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue: HostQueue(s.Session.HostID), StartToCloseTimeout: removePatience, ScheduleToCloseTimeout: removePatience,
+		HeartbeatTimeout: checkpointHeartbeat, RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumAttempts: 2},
+	})
+	in := CheckpointInput{
+		Sandbox: s.sandbox(), Summary: fmt.Sprintf("Fork %q when it was destroyed", preview(s.Session.Title, maxName)), Effect: s.Session.ID + "-end",
+		Reason: "fork", KeepFor: s.Session.ParentID, Unless: s.ForkBase,
+	}
+	var out CheckpointOutput
+	if err := workflow.ExecuteActivity(ctx, ActivityCheckpoint, in).Get(ctx, &out); err != nil || out.Failure != "" {
+		workflow.GetLogger(ctx).Warn("a fork was not pictured before its end", "error", err, "reason", out.Failure)
+	}
 }
 
 // doom gives a sandbox up: it is removed when there is time for it.
@@ -100,7 +121,7 @@ func (s *session) shouldStop() bool {
 
 // costly are the session's sandboxes that cost something while nobody uses them.
 func (s *session) costly() []Sandbox {
-	return slices.DeleteFunc(append(slices.Clone(s.Former), s.sandbox()), func(b Sandbox) bool { return b.Backend.Kind == editors.Local })
+	return slices.DeleteFunc(append(slices.Concat(s.Former, s.Keeping), s.sandbox()), func(b Sandbox) bool { return b.Backend.Kind == editors.Local })
 }
 
 // stop stops the sandboxes of a session that pauses. The next turn starts its own again.

@@ -83,6 +83,8 @@ type State struct {
 	Adoptions []Adoption `json:"adoptions,omitempty"`
 	// Former are the sandboxes that the session has left, kept until a turn has succeeded in the present one.
 	Former []Sandbox `json:"former,omitempty"`
+	// Keeping are those of them that have content which is nowhere else, kept until the session ends; the latest ones.
+	Keeping []Sandbox `json:"keeping,omitempty"`
 	// Doomed are those that nobody needs any more.
 	Doomed []Sandbox `json:"doomed,omitempty"`
 	// LastEpoch is the highest epoch that was tried, also in vain: no sandbox gets the name of another.

@@ -23,6 +23,9 @@ func (s *session) validateSwitch(in SwitchInput) error {
 	if err := checkSwitch(in); err != nil {
 		return err
 	}
+	if err := s.checkApart(in.Backend); err != nil {
+		return err
+	}
 	if err := s.expectLastTurn(in.ExpectedTurnID); err != nil {
 		return err
 	}
@@ -58,6 +61,26 @@ func CheckBackend(b editors.Backend) error {
 		return refuse(ErrTypeInvalid, "backend.workspaceRoot %q is not an absolute path.", b.WorkspaceRoot)
 	}
 	return nil
+}
+
+// checkApart refuses a local folder in or around the session's own, or that of the session it was forked from. What else is
+// in the way is known where the folders are.
+func (s *State) checkApart(b editors.Backend) error {
+	if b.Kind != editors.Local || s.isHome(b) {
+		return nil
+	}
+	dir := path.Clean(first(s.place(b).WorkspaceRoot, s.Folder))
+	for _, folder := range []string{s.home(), path.Clean(s.Folder)} {
+		if contains(folder, dir) || contains(dir, folder) {
+			return refuse(ErrTypeConflict, "The folder %s overlaps with %s, which is in use: choose a folder of its own.", dir, folder)
+		}
+	}
+	return nil
+}
+
+// contains tells whether a clean path is dir or below it.
+func contains(dir, inner string) bool {
+	return inner == dir || strings.HasPrefix(inner, strings.TrimSuffix(dir, "/")+"/")
 }
 
 func checkOnConflict(c editors.OnConflict) error {
@@ -231,10 +254,14 @@ func (s *session) bring(ctx workflow.Context, op Op, to editors.Backend) (editor
 // arrive makes a sandbox that has everything the session's present one. The one before is kept until a turn has succeeded here.
 func (s *session) arrive(ctx workflow.Context, target Sandbox, taken editors.Checkpoint, out CarryOutput) {
 	left, wasHome := s.sandbox(), s.isHome(s.Session.Backend)
-	s.Former = append(s.Former, left)
-	if drop := len(s.Former) - maxFormer; drop > 0 {
-		s.doom(ctx, s.Former[:drop]...)
-		s.Former = append([]Sandbox(nil), s.Former[drop:]...)
+	aside := &s.Former
+	if keepsLeftovers(left, out) {
+		aside = &s.Keeping
+	}
+	*aside = append(*aside, left)
+	if drop := len(*aside) - maxFormer; drop > 0 {
+		s.doom(ctx, (*aside)[:drop]...)
+		*aside = append([]Sandbox(nil), (*aside)[drop:]...)
 	}
 	s.Session.Backend, s.Session.Epoch, s.Stopped = target.Backend, target.Epoch, false
 	switch {
@@ -253,6 +280,19 @@ func (s *session) arrive(ctx workflow.Context, target Sandbox, taken editors.Che
 	b := s.Session.Backend
 	s.emit(ctx, editors.Event{Type: editors.BackendChanged, Backend: &b})
 	s.sessionUpdated(ctx)
+}
+
+// keepsLeftovers tells whether a sandbox that was left has content that is nowhere else. A local folder is never removed.
+func keepsLeftovers(left Sandbox, out CarryOutput) bool {
+	return out.LeftBehind > 0 && left.Backend.Kind != editors.Local
+}
+
+// leftovers says where what was left behind is.
+func (s *session) leftovers(out CarryOutput) string {
+	if n := len(s.Keeping); n > 0 && keepsLeftovers(s.Keeping[n-1], out) {
+		return fmt.Sprintf("; what was left out there with content (%s) is only in that sandbox, which is kept until the session is destroyed", count(out.LeftBehind, "path"))
+	}
+	return ""
 }
 
 // holds remembers the checkpoint of what a sandbox holds after a carry, if it is known.
@@ -279,7 +319,7 @@ func (s *session) told(ctx workflow.Context, op Op, out CarryOutput, askAgain bo
 	if out.Undo == "" {
 		carried = carriedAll(out.Carry)
 	}
-	carried += leftOut(out.Carry) + decided(out.Carry, op.Switch.OnConflict)
+	carried += leftOut(out.Carry) + s.leftovers(out) + decided(out.Carry, op.Switch.OnConflict)
 	if out.CheckpointID == "" {
 		s.pictureAfter(ctx, op, "switch", "After moving to "+name)
 	}

@@ -36,6 +36,8 @@ type Outcome struct {
 	Undo    string // checkpoint of the target as it was
 	Applied bool
 	Notes   []string
+	// LeftBehind counts the paths of the source that have content and are in no checkpoint: they are there only.
+	LeftBehind int
 }
 
 // Merge merges. What comes is kept for the session unless the run is dry, so that what was left out of it can be seen and taken.
@@ -84,6 +86,11 @@ func (c *Carrier) Merge(ctx context.Context, m Merging) (Outcome, error) {
 		skip(&out.Carry, l.Path, l.Reason)
 	}
 	report(&out.Carry, merged)
+	source, err := c.Store.Stat(m.Theirs)
+	if err != nil {
+		return Outcome{}, err
+	}
+	out.LeftBehind = leftThere(&out.Carry, source.Notes, merged.Kept)
 	out.Undo, out.Applied = merged.Undo, merged.Applied
 	if !m.DryRun {
 		out.Carry.Theirs = theirs

@@ -5,7 +5,6 @@ package carry
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -93,6 +92,7 @@ type Opened struct {
 	Carry      editors.Carry
 	Checkpoint string // the tree of the new sandbox, kept for the session
 	Base       string // what of the user's own tree has a counterpart there, kept for the session: what a way back compares with
+	LeftBehind int    // paths of the source that have content and are in no checkpoint
 	Notes      []string
 }
 
@@ -109,8 +109,11 @@ func (c *Carrier) Open(ctx context.Context, o Opening) (Opened, error) {
 		return Opened{}, err
 	}
 	t, err := c.travel(ctx, &o)
-	if err != nil || o.DryRun {
-		return t.out, err
+	if err != nil {
+		return Opened{}, err
+	}
+	if o.DryRun {
+		return t.out, c.planMeeting(ctx, &o, t)
 	}
 	if err := c.make(ctx, &o, t); err != nil {
 		return Opened{}, err
@@ -125,6 +128,7 @@ type travelling struct {
 	// repository is the git directory that a .git file of the source names, outside of its folder.
 	repository     string
 	madeRepository bool
+	met            checkpoint.Ref // by which a meeting is undone
 	out            Opened
 }
 
@@ -210,7 +214,7 @@ func fillOf(o *Opening) string { return o.Session.Effect + "/fill" }
 func (c *Carrier) bring(ctx context.Context, o *Opening, t *travelling, w checkpoint.Workspace) error {
 	err := c.Store.RestoreEmpty(ctx, t.sent.ID, w, fillOf(o))
 	if sandbox.ClassOf(err) == sandbox.ClassConflict && o.To.local() {
-		return c.meet(ctx, o, t, w, err)
+		return c.meet(ctx, o, t, w)
 	}
 	if err != nil {
 		return err
@@ -239,33 +243,6 @@ func (c *Carrier) arrived(o *Opening, t *travelling, now checkpoint.Info) error 
 	pin.Checkpoint, t.out.Checkpoint = now.ID, now.ID
 	t.pinned = append(t.pinned, pin)
 	return c.Store.Pin(pin)
-}
-
-// meet brings the tree among files that are there already, if the user wants that: they stay.
-func (c *Carrier) meet(ctx context.Context, o *Opening, t *travelling, w checkpoint.Workspace, refused error) error {
-	if !o.IntoNonEmpty {
-		return &sandbox.Error{
-			Class: sandbox.ClassConflict, Op: opOpen, Err: refused,
-			Message: fmt.Sprintf("the folder %s is not empty: choose another one, or consent to its files staying among those that come (intoNonEmpty, --yes in a terminal)", o.To.Spec.Workspace),
-		}
-	}
-	undo := o.Session
-	undo.Summary = "Before the session moved into the folder"
-	m, err := c.Store.Merge(ctx, w, checkpoint.MergeOptions{
-		Theirs: t.sent.ID, OnConflict: checkpoint.Mine, Git: checkpoint.GitMerge, EffectID: o.Session.Effect, Pin: &undo, Take: o.Take,
-	})
-	if err != nil {
-		return err
-	}
-	report(&t.out.Carry, m)
-	if err := c.fault(StepFilled); err != nil {
-		return err
-	}
-	now, err := c.Store.Take(ctx, w, t.take(o))
-	if err != nil {
-		return err
-	}
-	return c.arrived(o, t, now)
 }
 
 // compare fails unless the new workspace holds what was sent. Times, and which files are hard links of each other, are
@@ -348,6 +325,9 @@ func (c *Carrier) clear(ctx context.Context, o *Opening, t *travelling, d *direc
 		return err
 	}
 	if err := c.takeBack(ctx, o, t); err != nil {
+		return err
+	}
+	if err := c.part(ctx, o, t); err != nil {
 		return err
 	}
 	return d.remove()

@@ -8,6 +8,8 @@ import (
 
 	"sandboxagent/editors"
 	"sandboxagent/internal/checkpoint"
+	"sandboxagent/internal/checkpoint/tree"
+	"sandboxagent/internal/checkpoint/worktree"
 )
 
 // report adds the outcome of a merge to what travelled.
@@ -56,6 +58,23 @@ func directories(files []checkpoint.FileChange) map[string]bool {
 		}
 	}
 	return above
+}
+
+// leftThere notes what the source has and no checkpoint holds, but for what is told, and counts what of it has content.
+func leftThere(carry *editors.Carry, notes []tree.Note, told []worktree.Kept) (holding int) {
+	known := make(map[string]bool, len(told))
+	for _, k := range told {
+		known[k.Path] = true
+	}
+	for _, n := range notes {
+		if n.Reason.Holds() {
+			holding++
+		}
+		if n.Reason.Left() && !known[n.Path] {
+			skip(carry, n.Path, n.Reason.String())
+		}
+	}
+	return holding
 }
 
 // skip notes a path that does not travel.

@@ -90,11 +90,7 @@ func (c *Carrier) describe(t *travelling, source checkpoint.Info, left []checkpo
 	for _, l := range left {
 		skip(carry, l.Path, l.Reason)
 	}
-	for _, n := range source.Notes {
-		if n.Reason.Left() {
-			skip(carry, n.Path, n.Reason.String())
-		}
-	}
+	t.out.LeftBehind = leftThere(carry, source.Notes, nil)
 	return c.list(carry, t.sent.Root, "")
 }
 

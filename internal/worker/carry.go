@@ -5,6 +5,7 @@ package worker
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -64,10 +65,12 @@ func (a *Activities) openCarried(ctx context.Context, in agent.OpenInput, notify
 	if err != nil {
 		return agent.CarryOutput{}, err
 	}
+	var found checkpoint.Ref
 	if in.CheckpointID == "" {
-		if in.CheckpointID, err = asFound(ctx, c.Store, in, take); err != nil {
+		if found, err = asFound(ctx, c.Store, in, take); err != nil {
 			return agent.CarryOutput{}, err
 		}
+		in.CheckpointID = found.Checkpoint
 	}
 	home, apart := foldersOf(in)
 	out, err := c.Open(ctx, carry.Opening{
@@ -79,30 +82,34 @@ func (a *Activities) openCarried(ctx context.Context, in agent.OpenInput, notify
 		Take: take, IntoNonEmpty: in.IntoNonEmpty, DryRun: in.DryRun,
 	})
 	if err != nil {
+		if found.Checkpoint != "" && !errors.Is(context.Cause(ctx), carry.ErrStopped) { // else the next try begins with it
+			_ = c.Store.Unpin(found)
+		}
 		return agent.CarryOutput{}, err
 	}
-	return agent.CarryOutput{Carry: out.Carry, CheckpointID: out.Checkpoint, Base: out.Base, Applied: true, Notes: out.Notes}, nil
+	return agent.CarryOutput{Carry: out.Carry, CheckpointID: out.Checkpoint, Base: out.Base, Applied: true, Notes: out.Notes, LeftBehind: out.LeftBehind}, nil
 }
 
 // asFound pictures the folder that a session begins with, once for the effect.
-func asFound(ctx context.Context, store *checkpoint.Store, in agent.OpenInput, take checkpoint.TakeOptions) (string, error) {
-	take.Pin = &checkpoint.Ref{
+func asFound(ctx context.Context, store *checkpoint.Store, in agent.OpenInput, take checkpoint.TakeOptions) (checkpoint.Ref, error) {
+	pin := checkpoint.Ref{
 		Owner: in.Owner, Session: in.SessionID, Reason: checkpoint.Carry, Effect: in.Effect + "/found", Summary: "The folder as it was found", At: time.Now(),
 	}
 	refs, err := store.List(in.SessionID, "")
 	if err != nil {
-		return "", err
+		return pin, err
 	}
-	if i := slices.IndexFunc(refs, func(r checkpoint.Ref) bool { return r.Effect == take.Pin.Effect }); i >= 0 {
-		return refs[i].Checkpoint, nil
+	if i := slices.IndexFunc(refs, func(r checkpoint.Ref) bool { return r.Effect == pin.Effect }); i >= 0 {
+		return refs[i], nil
 	}
 	folder, err := store.Folder(folderOf(in.From))
 	if err != nil {
-		return "", err
+		return pin, err
 	}
 	defer folder.Close()
-	info, err := store.Take(ctx, folder, take)
-	return info.ID, err
+	take.Pin = &pin
+	_, err = store.Take(ctx, folder, take)
+	return pin, err
 }
 
 // The reasons for opening a sandbox that mean more than a switch.
@@ -148,7 +155,7 @@ func (a *Activities) mergeInto(ctx context.Context, in agent.MergeInput, notify 
 	if err != nil {
 		return agent.CarryOutput{}, err
 	}
-	return agent.CarryOutput{Carry: out.Carry, Undo: out.Undo, Applied: out.Applied, Notes: out.Notes}, nil
+	return agent.CarryOutput{Carry: out.Carry, Undo: out.Undo, Applied: out.Applied, Notes: out.Notes, LeftBehind: out.LeftBehind}, nil
 }
 
 // carrier returns what carries into a sandbox, that sandbox, and how workspaces are pictured.
