@@ -14,6 +14,7 @@ type Found struct {
 	Owner string
 	Realm string    // of its Spec; "": unknown
 	Made  time.Time // zero: unknown
+	Away  string    // where it lives if it cannot be reached now, as in "on the engine at …"; "": it can
 }
 
 // Lister is a Backend that can tell what it has made.
@@ -24,8 +25,8 @@ type Lister interface {
 
 // Stopper is a Backend whose sandboxes take something while nobody uses them.
 type Stopper interface {
-	// Stop ends all processes of a sandbox; its files stay, and Open wakes it. Stopping what is stopped, or was never made,
-	// is no error.
+	// Stop puts a sandbox to rest: its processes end or are suspended, its files stay, and Open wakes it. Stopping what is
+	// stopped, or was never made, is no error.
 	Stop(ctx context.Context, ref Ref) error
 }
 

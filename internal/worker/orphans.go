@@ -84,6 +84,10 @@ func (f *finder) sandboxes(ctx context.Context, kind editors.BackendKind, l sand
 		if !ok || x.HostID != f.acts.HostID {
 			continue
 		}
+		if x.Away != "" {
+			f.out.Problems = append(f.out.Problems, fmt.Sprintf("sandbox %s lives %s", x.ID, x.Away))
+			continue
+		}
 		o := Orphan{Kind: string(kind), ID: x.ID, SessionID: session, Made: x.Made}
 		f.judge(ctx, o, x.Realm, func(n sessionNow) (string, error) { return superfluous(ctx, n, epoch) })
 	}

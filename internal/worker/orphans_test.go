@@ -45,6 +45,7 @@ func orphanScene(t *testing.T) (*Activities, knownSessions) {
 	p.found["young"] = sandbox.Found{Ref: sandbox.Ref{ID: "young", HostID: "host"}, Realm: "realm", Made: time.Now()}
 	p.found["ageless"] = sandbox.Found{Ref: sandbox.Ref{ID: "ageless", HostID: "host"}, Realm: "realm"}
 	p.found["elsewhere"] = sandbox.Found{Ref: sandbox.Ref{ID: "elsewhere", HostID: "another host"}, Realm: "realm", Made: old}
+	p.found["away.1"] = sandbox.Found{Ref: sandbox.Ref{ID: "away.1", HostID: "host"}, Realm: "realm", Made: old, Away: "on another engine"}
 	for session, realm := range map[string]string{"here": "realm", "gone": "realm", "foreign": "another realm", "young": "realm"} {
 		require.NoError(t, a.Forks.Make(filepath.Join(a.Forks.Dir, session, "p"), workspace.Fork{Session: session, HostID: "host", Realm: realm}))
 		if session != "young" {
@@ -79,7 +80,8 @@ func TestOrphans(t *testing.T) {
 		"docker other": "it belongs to a session of another Temporal namespace", "fork foreign": "it belongs to a session of another Temporal namespace",
 		"docker ancient": none + ", as far as this Temporal namespace knows", "fork unmarked": none + ", as far as this Temporal namespace knows",
 	}, listed)
-	require.Len(t, found.Problems, 1, "a session that does not answer keeps what it has")
+	require.Len(t, found.Problems, 2, "a session that does not answer keeps what it has, and so does what cannot be reached")
+	require.Contains(t, found.Problems, "sandbox away.1 lives on another engine")
 
 	done, err := a.held.take(t.Context(), "gone.7")
 	require.NoError(t, err)
@@ -90,7 +92,7 @@ func TestOrphans(t *testing.T) {
 	}
 	require.Equal(t, map[string]bool{
 		"here.2": true, "here.1": true, "moving.4": true, "other": true, "ancient": true, "odd.x": true, "doubt.5": true, "young": true, "ageless": true,
-		"elsewhere": true, "gone.7": true,
+		"elsewhere": true, "away.1": true, "gone.7": true,
 	}, left)
 	require.NoDirExists(t, filepath.Join(a.Forks.Dir, "gone"))
 	for _, session := range []string{"here", "foreign", "young", "unmarked"} {

@@ -150,7 +150,10 @@ func (x *box) up(ctx context.Context, e *engine) (c container.InspectResponse, h
 		case c.State.Running && !c.State.Paused && !c.State.Restarting:
 			x.epoch.Store(r.Epoch)
 			x.offline.Store(c.HostConfig != nil && c.HostConfig.NetworkMode.IsNone())
-			return c, r.Home, e.failed(opOpen, x.install(ctx, e, c.ID))
+			if err = x.b.adopt(ctx, e, &r); err == nil {
+				err = x.install(ctx, e, c.ID)
+			}
+			return c, r.Home, e.failed(opOpen, err)
 		default:
 			err = x.step(ctx, e, c, &r)
 		}

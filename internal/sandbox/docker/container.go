@@ -17,9 +17,13 @@ import (
 
 // create makes the container. The engine takes a name once only, so that a lost answer leaves one to be found.
 func (x *box) create(ctx context.Context, e *engine, r *record) error {
+	there, err := x.b.home(ctx, e, opOpen, r)
+	if err != nil {
+		return err
+	}
 	if r.Complete {
-		if err := x.checkVolume(ctx, e); err != nil {
-			return err
+		if !there {
+			return errFilesGone(x.b.names(x.id).workspace)
 		}
 		x.tell("The container was removed and is made again with its workspace; what was installed outside " + root + " is gone.")
 	}
@@ -27,24 +31,22 @@ func (x *box) create(ctx context.Context, e *engine, r *record) error {
 		return err
 	}
 	r.Epoch++
+	if err := x.b.adopt(ctx, e, r); err != nil {
+		return err
+	}
 	if err := x.b.writeRecord(*r); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, engineTime)
 	defer cancel()
-	_, err := e.ContainerCreate(ctx, x.b.config(*r), x.b.hostConfig(*r), nil, nil, x.b.names(x.id).container)
+	_, err = e.ContainerCreate(ctx, x.b.config(*r), x.b.hostConfig(*r), nil, nil, x.b.names(x.id).container)
 	return settled(err)
 }
 
-// checkVolume refuses to go on with an empty workspace in place of one that was lost.
-func (x *box) checkVolume(ctx context.Context, e *engine) error {
-	name := x.b.names(x.id).workspace
-	_, err := e.VolumeInspect(ctx, name)
-	if missing(err) {
-		return sandbox.Errorf(sandbox.ClassCorrupt, opOpen,
-			"the files of this session are gone: somebody removed the volume %s; start a new session", name)
-	}
-	return err
+// errFilesGone refuses to go on with an empty workspace in place of one that was lost.
+func errFilesGone(volume string) error {
+	return sandbox.Errorf(sandbox.ClassCorrupt, opOpen,
+		"the files of this sandbox are gone, since somebody removed the volume %s: ask again, and it is made anew from its last checkpoint", volume)
 }
 
 // config describes the container's first process: an init and a sleep, as root without any right, which commands, being

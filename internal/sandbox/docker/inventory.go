@@ -49,6 +49,9 @@ func (b *Backend) List(ctx context.Context, owner string) ([]sandbox.Found, erro
 		made, _ := time.Parse(time.RFC3339, v.CreatedAt) // zero where the engine does not tell
 		all.add(v.Labels, made)
 	}
+	if err := b.addAway(ctx, e, all); err != nil {
+		return nil, err
+	}
 	return slices.SortedFunc(maps.Values(all.found), func(a, b sandbox.Found) int { return strings.Compare(a.ID, b.ID) }), nil
 }
 
@@ -78,6 +81,30 @@ func (i *inventory) add(labels map[string]string, made time.Time) {
 	i.found[id] = f
 }
 
+// addAway notes the sandboxes that live on other engines.
+func (b *Backend) addAway(ctx context.Context, e *engine, all inventory) error {
+	here := ""
+	for _, r := range b.records() {
+		if _, known := all.found[r.ID]; known || r.Engine == "" || all.owner != "" && r.Owner != all.owner {
+			continue
+		}
+		if here == "" {
+			var err error
+			if here, err = e.identity(ctx); err != nil {
+				return err
+			}
+		}
+		if r.Engine == here {
+			continue
+		}
+		all.found[r.ID] = sandbox.Found{
+			Ref:   sandbox.Ref{Kind: sandbox.KindDocker, ID: r.ID, HostID: all.host, Epoch: r.Epoch, Workspace: root},
+			Owner: r.Owner, Realm: r.Realm, Away: "on the Docker engine that was reached " + r.EngineAt,
+		}
+	}
+	return nil
+}
+
 // Lost implements sandbox.Loser. A container that was removed is no loss as long as there is the volume of its workspace.
 func (b *Backend) Lost(ctx context.Context, ref sandbox.Ref) (bool, error) {
 	const op = "look for the sandbox"
@@ -92,11 +119,7 @@ func (b *Backend) Lost(ctx context.Context, ref sandbox.Ref) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, engineTime)
-	defer cancel()
-	_, err = e.VolumeInspect(ctx, b.names(ref.ID).workspace)
-	if missing(err) {
-		return true, nil
-	}
-	return false, e.failed(op, err)
+	r.ID = ref.ID
+	there, err := b.home(ctx, e, op, &r)
+	return !there && err == nil, err
 }

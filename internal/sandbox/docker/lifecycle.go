@@ -47,7 +47,11 @@ func (b *Backend) Stop(ctx context.Context, ref sandbox.Ref) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, engineTime)
 	defer cancel()
-	if err := e.ContainerStop(ctx, b.names(ref.ID).container, container.StopOptions{}); err != nil && !missing(err) {
+	err = e.ContainerStop(ctx, b.names(ref.ID).container, container.StopOptions{})
+	if missing(err) {
+		_, err = b.home(ctx, e, opStop, &r)
+	}
+	if err != nil {
 		return e.failed(opStop, err)
 	}
 	r.Stopped = true
@@ -94,6 +98,9 @@ func (b *Backend) destroy(ctx context.Context, e *engine, id string, unknown boo
 			return err
 		}
 		defer lock.Close()
+		if err := b.checkHome(ctx, e, id); err != nil {
+			return err
+		}
 	}
 	b.mu.Lock()
 	if x := b.boxes[id]; x != nil {
@@ -109,7 +116,18 @@ func (b *Backend) destroy(ctx context.Context, e *engine, id string, unknown boo
 	if err := os.RemoveAll(b.stateDir(id)); err != nil {
 		return &sandbox.Error{Class: sandbox.ClassInternal, Op: opDestroy, Message: "the record of the sandbox cannot be removed", Err: err}
 	}
+	_ = os.Remove(b.opts.StateDir) // succeeds with the last one
 	return nil
+}
+
+// checkHome fails if the sandbox lives on another engine. A record that cannot be read tells nothing.
+func (b *Backend) checkHome(ctx context.Context, e *engine, id string) error {
+	r, err := b.loadRecord(id)
+	if err != nil {
+		return nil //nolint:nilerr // what there is of it here is removed
+	}
+	_, err = b.home(ctx, e, opDestroy, &r)
+	return err
 }
 
 // discard removes every container and volume of a sandbox.

@@ -22,7 +22,8 @@ const (
 	LabelSession = "sandboxagent.session" // the sandbox's id
 	LabelRealm   = "sandboxagent.realm"   // where its session is known; see sandbox.Spec
 	LabelHost    = "sandboxagent.host"
-	LabelEpoch   = "sandboxagent.epoch" // counts the containers of a session from 1
+	LabelEpoch   = "sandboxagent.epoch"  // counts the containers of a session from 1
+	LabelEngine  = "sandboxagent.engine" // identity of the engine that it was made on
 )
 
 // Where things are inside a container.
@@ -54,7 +55,7 @@ func (b *Backend) stateDir(id string) string { return filepath.Join(b.opts.State
 func (b *Backend) labels(r record) map[string]string {
 	return map[string]string{
 		LabelOwner: r.Owner, LabelSession: r.ID, LabelHost: b.opts.HostID, LabelRealm: r.Realm,
-		LabelEpoch: strconv.FormatInt(r.Epoch, 10),
+		LabelEpoch: strconv.FormatInt(r.Epoch, 10), LabelEngine: r.Engine,
 	}
 }
 

@@ -31,6 +31,8 @@ type record struct {
 	Epoch     int64  `json:"epoch,omitempty"`
 	Complete  bool   `json:"complete,omitempty"` // its workspace was made
 	Stopped   bool   `json:"stopped,omitempty"`  // by us
+	Engine    string `json:"engine,omitempty"`   // identity of the one it lives on; "": nothing was made yet, or by an older version
+	EngineAt  string `json:"engineAt,omitempty"` // how that was reached, for people
 }
 
 // begin returns the record of the sandbox, made for a new one.
@@ -69,7 +71,11 @@ func (b *Backend) begin(ctx context.Context, spec sandbox.Spec) (record, error) 
 func (b *Backend) lock(ctx context.Context, id string) (*os.File, error) {
 	dir := b.stateDir(id)
 	for {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
+		err := os.MkdirAll(dir, 0o700)
+		if errors.Is(err, fs.ErrNotExist) && ctx.Err() == nil {
+			continue // who destroyed the last sandbox removed the parent, too
+		}
+		if err != nil {
 			return nil, &sandbox.Error{
 				Class: sandbox.ClassUnavailable, Op: opOpen, Err: err,
 				Message: "the state directory cannot be made; check the permissions of its parent",
@@ -80,6 +86,23 @@ func (b *Backend) lock(ctx context.Context, id string) (*os.File, error) {
 			return lock, err
 		}
 	}
+}
+
+// records returns those that can be read.
+func (b *Backend) records() []record {
+	dirs, err := os.ReadDir(b.opts.StateDir)
+	if err != nil {
+		return nil
+	}
+	var all []record
+	for _, dir := range dirs {
+		var r record
+		text, err := os.ReadFile(filepath.Join(b.opts.StateDir, dir.Name(), recordFile))
+		if err == nil && json.Unmarshal(text, &r) == nil && r.ID != "" {
+			all = append(all, r)
+		}
+	}
+	return all
 }
 
 // loadRecord returns fs.ErrNotExist for a sandbox that was never made here, or destroyed.
