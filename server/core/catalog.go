@@ -21,9 +21,8 @@ const workerAsleep = "the worker is not running, so it was not checked"
 
 // Backends lists the backends, asking the worker for at most 200 ms. Without a worker it says what is known of old.
 func (c *Core) Backends(ctx context.Context) []editors.BackendInfo {
-	var result editors.BackendsResult
-	if c.askCatalog(ctx, CallBackends, catalogTime, &result) && len(result.Backends) > 0 {
-		return result.Backends
+	if tested := c.testedBackends(ctx, catalogTime); len(tested) > 0 {
+		return tested
 	}
 	local := editors.BackendInfo{Kind: editors.Local, Available: true, Reason: "the worker starts with the first request"}
 	if !c.canStart(ctx) {
@@ -34,6 +33,15 @@ func (c *Core) Backends(ctx context.Context) []editors.BackendInfo {
 		infos = append(infos, editors.BackendInfo{Kind: kind, Reason: workerAsleep, Remedy: remedyStart})
 	}
 	return infos
+}
+
+// testedBackends lists the backends as the worker found them, none if it does not answer in time.
+func (c *Core) testedBackends(ctx context.Context, patience time.Duration) []editors.BackendInfo {
+	var result editors.BackendsResult
+	if !c.askCatalog(ctx, CallBackends, patience, &result) {
+		return nil
+	}
+	return result.Backends
 }
 
 // Models lists the models, asking the worker for at most 200 ms. Without a worker it says what is known of old.

@@ -28,11 +28,14 @@ import (
 
 const (
 	doctorTime = 4 * time.Second
-	lowSpace   = 1 << 30 // bytes
+	testTime   = 2 * time.Second // for the worker to tell of its backends
+	lowSpace   = 1 << 30         // bytes
 	noSpace    = 100 << 20
 
 	helperBinary    = "sandbox-helper"
 	helperBinaryEnv = "SANDBOX_HELPER_BIN"
+
+	remedyTest = "Run: sandbox-agent worker start, then: sandbox-agent doctor"
 )
 
 // The statuses of a check.
@@ -48,7 +51,7 @@ func (c *Conn) doctor(ctx context.Context, _ editors.Empty) (editors.DoctorResul
 	defer cancel()
 	examinations := []func(context.Context) []editors.Check{
 		c.core.checkVersion, c.core.checkDirectories, c.core.checkConfig, c.core.checkSecrets, c.core.checkPrograms,
-		c.core.checkSpace, c.core.checkCheckpoints, c.core.checkTemporal, c.core.checkWorker, c.core.checkFeed, c.core.checkBackends, c.core.checkLeftovers, c.core.checkConfinement, c.checkPolicies,
+		c.core.checkSpace, c.core.checkCheckpoints, c.core.checkTemporal, c.core.checkWorker, c.core.checkFeed, c.core.checkBackends, c.core.checkLeftovers, c.checkPolicies,
 	}
 	found := make([][]editors.Check, len(examinations))
 	var jobs conc.WaitGroup
@@ -358,33 +361,54 @@ func (c *Core) checkFeed(ctx context.Context) []editors.Check {
 	return []editors.Check{check("feed", checkWarning, "Events still come, but slower. Read the worker's log: "+c.workerLog(), "the worker does not answer at %s", socket)}
 }
 
+// checkBackends tells of the backends as the worker found them, and how the local one holds its commands. What nobody tested
+// is never called fine.
 func (c *Core) checkBackends(ctx context.Context) []editors.Check {
+	tested := c.testedBackends(ctx, testTime)
+	if len(tested) == 0 {
+		why, remedy := "no worker runs", remedyTest
+		if c.workerAlive() {
+			why, remedy = "the worker did not answer in time", "Look again; if it stays so, read the worker's log: "+c.workerLog()
+		}
+		return []editors.Check{
+			check("backends", checkWarning, remedy, "not tested, since %s", why),
+			c.checkConfinement(checkWarning, remedy, "whether this machine can hold it was not tested, since "+why),
+		}
+	}
 	var checks []editors.Check
-	for _, b := range c.Backends(ctx) {
-		status := checkOK
+	for _, b := range tested {
+		status, detail := checkOK, "available"
+		if !b.Available {
+			status, detail = checkWarning, "not available"
+		}
 		if !b.Available && b.Kind == editors.Local {
 			status = checkError
-		} else if !b.Available {
-			status = checkWarning
-		}
-		detail := "available"
-		if !b.Available {
-			detail = "not available"
 		}
 		if b.Reason != "" {
 			detail += ": " + b.Reason
 		}
 		checks = append(checks, check("backend "+string(b.Kind), status, b.Remedy, "%s", detail))
+		switch {
+		case b.Kind != editors.Local:
+		case b.Available:
+			checks = append(checks, c.checkConfinement(checkOK, "", "local commands run at it, or not at all"))
+		default:
+			checks = append(checks, c.checkConfinement(checkError, b.Remedy, "no local command runs"))
+		}
 	}
 	return checks
 }
 
-// checkConfinement always says when commands run unconfined. How they are confined, the worker tells with its backends.
-func (c *Core) checkConfinement(context.Context) []editors.Check {
-	if level := c.opts.Config.Local.Confinement; level != "none" {
-		return []editors.Check{check("confinement", checkOK, "", "local commands run at the level %s, or not at all", level)}
+// checkConfinement says which level of confinement is asked for, and what comes of it; always when it is none.
+func (c *Core) checkConfinement(status, remedy, outcome string) editors.Check {
+	const name = "confinement"
+	switch level := c.opts.Config.Local.Confinement; {
+	case c.opts.Broken != nil:
+		return check(name, checkWarning, "Correct the configuration.", "the level is not known, since the configuration cannot be read")
+	case level != "none":
+		return check(name, status, remedy, "the level %s is asked for; %s", level, outcome)
 	}
-	return []editors.Check{check("confinement", checkWarning,
+	return check(name, checkWarning,
 		"Remove confinement from the section [local] of "+c.opts.Paths.ConfigFile+", and the variable SANDBOX_AGENT_CONFINEMENT, to have them confined.",
-		"local commands are not confined: they can do whatever you can")}
+		"local commands are not confined: they can do whatever you can")
 }

@@ -1,6 +1,8 @@
 package core
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -10,6 +12,8 @@ import (
 	"sandboxagent/editors"
 	"sandboxagent/internal/checkpoint"
 	"sandboxagent/internal/config"
+	"sandboxagent/internal/feed"
+	"sandboxagent/internal/workerproc"
 )
 
 func TestDoctorLooksAtTheCheckpoints(t *testing.T) {
@@ -52,4 +56,36 @@ func TestDoctorTellsAWarningOnce(t *testing.T) {
 	require.NotEmpty(t, warnings)
 	core.opts.Warnings, core.opts.Secrets = warnings, config.NewSecrets(p, none)
 	require.Len(t, core.checkConfig(t.Context()), 1)
+}
+
+// TestDoctorCallsFineOnlyWhatWasTested: a level that nobody tried is no ✓.
+func TestDoctorCallsFineOnlyWhatWasTested(t *testing.T) {
+	core := testCore(t, newFakeEngine())
+	statuses := func() (found map[string]string) {
+		found = map[string]string{}
+		for _, c := range core.checkBackends(t.Context()) {
+			found[c.Name] = c.Status
+			require.True(t, c.Status == checkOK || c.Remedy != "", c.Name)
+		}
+		return found
+	}
+	require.Equal(t, map[string]string{"backends": checkWarning, "confinement": checkWarning}, statuses(), "no worker runs")
+
+	release, err := workerproc.Hold(t.Context(), core.opts.Paths.WorkerLock)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = release() })
+	hub, err := feed.Listen(core.opts.Paths.WorkerSocket, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = hub.Close() })
+	answer := `{"backends":[{"kind":"local","available":true},{"kind":"docker","available":false,"remedy":"Start Docker."}]}`
+	hub.Handle(CallBackends, func(context.Context, editors.Raw) (any, error) { return editors.Raw(answer), nil })
+	require.Equal(t, map[string]string{"backend local": checkOK, "backend docker": checkWarning, "confinement": checkOK}, statuses())
+
+	answer = `{"backends":[{"kind":"local","available":false,"remedy":"Install bubblewrap."}]}`
+	require.Equal(t, map[string]string{"backend local": checkError, "confinement": checkError}, statuses())
+
+	core.opts.Config.Local.Confinement = "none"
+	require.Equal(t, checkWarning, statuses()["confinement"])
+	core.opts.Broken = errors.New("SANDBOX_AGENT_CONFINEMENT=bogus")
+	require.Equal(t, checkWarning, statuses()["confinement"])
 }

@@ -40,27 +40,40 @@ func (c *Core) checkLeftovers(ctx context.Context) []editors.Check {
 	if err != nil {
 		return []editors.Check{check("leftovers", checkWarning, "Read the worker's log: "+c.workerLog(), "the worker does not tell what no session needs: %v", err)}
 	}
-	if len(found.Orphans) == 0 {
-		detail := "no sandbox and no fork's folder is without its session"
-		if len(found.Problems) > 0 {
-			detail += "; not looked at: " + strings.Join(found.Problems, "; ")
-		}
-		return []editors.Check{check("leftovers", checkOK, "", "%s", detail)}
+	var checks []editors.Check
+	if len(found.Problems) > 0 {
+		checks = append(checks, check("leftovers", checkWarning,
+			"Start what does not answer, or set DOCKER_HOST or the Docker context back and start the worker again; then look again.",
+			"not looked at: %s", strings.Join(firstOf(found.Problems), "; ")))
 	}
+	if len(found.Orphans) > 0 {
+		return append(checks, needless(found))
+	}
+	if len(checks) == 0 {
+		checks = append(checks, check("leftovers", checkOK, "", "no sandbox and no fork's folder is without its session"))
+	}
+	return checks
+}
+
+// firstOf bounds a list, saying how much more there is.
+func firstOf(all []string) []string {
+	if len(all) <= maxLeftovers {
+		return all
+	}
+	return append(all[:maxLeftovers:maxLeftovers], fmt.Sprintf("and %d more", len(all)-maxLeftovers))
+}
+
+// needless tells what no session needs.
+func needless(found orphans) editors.Check {
 	var named []string
 	removable := true
 	for _, o := range found.Orphans {
 		removable = removable && o.Removable
-		if len(named) < maxLeftovers {
-			named = append(named, fmt.Sprintf("%s %s (%s)", o.Kind, o.ID, o.Reason))
-		}
-	}
-	if more := len(found.Orphans) - len(named); more > 0 {
-		named = append(named, fmt.Sprintf("and %d more", more))
+		named = append(named, fmt.Sprintf("%s %s (%s)", o.Kind, o.ID, o.Reason))
 	}
 	remedy := "The worker removes what is older than an hour."
 	if !removable {
 		remedy += " What it cannot know to be needless is yours to remove, by docker rm or by deleting the folder."
 	}
-	return []editors.Check{check("leftovers", checkWarning, remedy, "no session needs: %s", strings.Join(named, ", "))}
+	return check("leftovers", checkWarning, remedy, "no session needs: %s", strings.Join(firstOf(named), ", "))
 }

@@ -34,8 +34,20 @@ func TestLeftovers(t *testing.T) {
 	answer = `{"orphans":[],"problems":["no engine"]}`
 	found = core.checkLeftovers(t.Context())
 	require.Len(t, found, 1)
-	require.Equal(t, checkOK, found[0].Status)
+	require.Equal(t, checkWarning, found[0].Status, "what was not looked at is not fine")
 	require.Contains(t, found[0].Detail, "not looked at: no engine")
+	require.NotEmpty(t, found[0].Remedy)
+
+	answer = `{"orphans":[{"kind":"docker","id":"s1","reason":"r"}],"problems":["1","2","3","4","5","6","7"]}`
+	found = core.checkLeftovers(t.Context())
+	require.Len(t, found, 2)
+	require.Equal(t, "not looked at: 1; 2; 3; 4; 5; and 2 more", found[0].Detail)
+	require.Contains(t, found[1].Detail, "docker s1 (r)")
+
+	answer = `{"orphans":[]}`
+	found = core.checkLeftovers(t.Context())
+	require.Len(t, found, 1)
+	require.Equal(t, checkOK, found[0].Status)
 
 	answer = `{"orphans":[{"kind":"docker","id":"s1.2","reason":"its session has left it","removable":true}]}`
 	found = core.checkLeftovers(t.Context())
