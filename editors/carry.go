@@ -108,7 +108,7 @@ func (c Carry) Summary() string {
 		parts = append(parts, "no file differs")
 	}
 	if c.Merged > 0 {
-		parts = append(parts, fmt.Sprintf("%d with the changes of both sides", c.Merged))
+		parts = append(parts, fmt.Sprintf("%d of the changed with the changes of both sides", c.Merged))
 	}
 	if c.ConflictsAll > 0 {
 		parts = append(parts, fmt.Sprintf("%d in conflict", c.ConflictsAll))

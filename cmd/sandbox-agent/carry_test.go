@@ -30,7 +30,7 @@ func TestSwitchVerb(t *testing.T) {
 		asked = p
 		return answer, nil
 	})
-	const summary = "3 files added, 2 changed, 1 removed, 1 with the changes of both sides, 5 left out (2.0 KiB).\n"
+	const summary = "3 files added, 2 changed, 1 removed, 1 of the changed with the changes of both sides, 5 left out (2.0 KiB).\n"
 	require.Equal(t, outcome{
 		statusDone, "s1 runs in docker (debian) now.\n" + summary + "left out pipe (a pipe)\n… and 4 more\n",
 		"· To go back: sandbox-agent switch --session s1 local\n",

@@ -43,7 +43,7 @@ func (a *app) forkVerb() *cobra.Command {
 	flags.StringVar(&o.image, "image", "", "the backend's image, template or snapshot")
 	flags.StringVar(&o.into, "into", "", "--backend local: the `folder` to work in, which is made or empty (default: one among those of forks)")
 	flags.StringVar(&o.title, "title", "", "the fork's title")
-	flags.IntVar(&o.turn, "turn", 0, "the turn after which the fork begins")
+	flags.IntVar(&o.turn, "turn", 0, "the turn after which the fork begins (default: now)")
 	return cmd
 }
 

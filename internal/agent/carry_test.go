@@ -242,7 +242,7 @@ func TestASwitchBackMergesIntoTheFolder(t *testing.T) {
 	require.Equal(t, "s1.1", m.From.ID())
 	require.Equal(t, editors.ConflictMine, m.OnConflict)
 	require.Equal(t, map[string]string{"a": "unsaved"}, m.Held)
-	require.Contains(t, noticesOf(events)[1], "Now runs in the folder /w: 2 files changed, of them 1 with the changes of both sides")
+	require.Contains(t, noticesOf(events)[1], "Now runs in the folder /w: 2 files changed (1 of the changed with the changes of both sides)")
 	require.Contains(t, noticesOf(events)[1], "restore checkpoint undo1")
 	var gone []string
 	for _, d := range h.carried.destroyed {

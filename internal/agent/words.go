@@ -113,17 +113,23 @@ func came(c editors.Carry) string {
 			parts = append(parts, fmt.Sprintf("%s %s", count(part.n, "file"), part.verb))
 		}
 	}
-	if c.Merged > 0 {
-		parts = append(parts, fmt.Sprintf("of them %d with the changes of both sides", c.Merged))
-	}
 	if len(parts) == 0 {
 		return "no file changed"
 	}
-	return strings.Join(parts, ", ")
+	text := strings.Join(parts, ", ")
+	if c.Merged > 0 {
+		text += fmt.Sprintf(" (%d of the changed with the changes of both sides)", c.Merged)
+	}
+	return text
 }
 
 // carriedAll tells how many files a fresh sandbox was filled with.
-func carriedAll(c editors.Carry) string { return filesOf(c.Added+c.Changed) + " carried" }
+func carriedAll(c editors.Carry) string {
+	if c.Added+c.Changed == 0 {
+		return "there was no file to carry"
+	}
+	return filesOf(c.Added+c.Changed) + " carried"
+}
 
 // leftOut names what did not travel.
 func leftOut(c editors.Carry) string {
