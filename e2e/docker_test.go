@@ -36,17 +36,21 @@ func inContainers(t *testing.T, script modeltest.Script) *install {
 	t.Helper()
 	image := testimage.Need(t)
 	i := newInstall(t, script, "SANDBOX_AGENT_DOCKER_IMAGE="+image)
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		b := i.containers()
-		refs, err := b.List(ctx, "")
-		require.NoError(t, err)
-		for _, ref := range refs {
-			require.NoError(t, b.Destroy(ctx, ref.Ref))
-		}
-	})
+	t.Cleanup(func() { removeContainers(t, i) })
 	return i
+}
+
+// removeContainers removes what the installation has made in the engine.
+func removeContainers(t *testing.T, i *install) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	b := i.containers()
+	refs, err := b.List(ctx, "")
+	require.NoError(t, err)
+	for _, ref := range refs {
+		require.NoError(t, b.Destroy(ctx, ref.Ref))
+	}
 }
 
 // inside runs a script in the container of a session, past the product.

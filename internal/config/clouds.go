@@ -5,6 +5,7 @@ package config
 import (
 	"fmt"
 	"regexp"
+	"strings"
 	"time"
 )
 
@@ -14,6 +15,7 @@ type E2B struct {
 	Domain     string // below which control plane and sandboxes are
 	SandboxURL string // reaches every sandbox
 	Template   string // id, name or name:tag
+	Root       string // the workspace in a sandbox: absolute, or ~/NAME
 	Network    string // none or internet
 	Timeout    time.Duration
 	Unattended time.Duration
@@ -28,6 +30,7 @@ type Daytona struct {
 	CPUs       int64  // of those made of an image
 	Memory     int64  // of those, in GiB
 	Disk       int64  // of those, in GiB
+	Root       string // the workspace in a sandbox: absolute, or ~/NAME
 	Network    string // none or internet
 	Timeout    time.Duration
 	Unattended time.Duration
@@ -49,6 +52,7 @@ var cloudSettings = []setting{
 	textSetting("e2b.sandbox_url", "E2B_SANDBOX_URL", "an http or https URL without user info and query",
 		func(c *Config) *string { return &c.E2B.SandboxURL }, baseURL),
 	textSetting("e2b.template", "SANDBOX_AGENT_E2B_TEMPLATE", "the id or name of a template", func(c *Config) *string { return &c.E2B.Template }, optional),
+	rootSetting("e2b.root", "SANDBOX_AGENT_E2B_ROOT", func(c *Config) *string { return &c.E2B.Root }),
 	networkSetting("e2b.network", "SANDBOX_AGENT_E2B_NETWORK", func(c *Config) *string { return &c.E2B.Network }),
 	spanSetting("e2b.timeout", "SANDBOX_AGENT_E2B_TIMEOUT", minE2BTimeout, maxCloudTimeout, func(c *Config) *time.Duration { return &c.E2B.Timeout }),
 	spanSetting("e2b.unattended", "SANDBOX_AGENT_E2B_UNATTENDED", time.Minute, maxUnattended, func(c *Config) *time.Duration { return &c.E2B.Unattended }),
@@ -62,6 +66,7 @@ var cloudSettings = []setting{
 		func(c *Config) *int64 { return &c.Daytona.Memory }),
 	numberSetting("daytona.disk", "SANDBOX_AGENT_DAYTONA_DISK", "a size in whole gigabytes such as \"10g\"", parseGigabytes,
 		func(c *Config) *int64 { return &c.Daytona.Disk }),
+	rootSetting("daytona.root", "SANDBOX_AGENT_DAYTONA_ROOT", func(c *Config) *string { return &c.Daytona.Root }),
 	networkSetting("daytona.network", "SANDBOX_AGENT_DAYTONA_NETWORK", func(c *Config) *string { return &c.Daytona.Network }),
 	spanSetting("daytona.timeout", "SANDBOX_AGENT_DAYTONA_TIMEOUT", minDaytonaTimeout, maxCloudTimeout,
 		func(c *Config) *time.Duration { return &c.Daytona.Timeout }),
@@ -73,6 +78,12 @@ var cloudSettings = []setting{
 
 func networkSetting(key, env string, field func(*Config) *string) setting {
 	return textSetting(key, env, "none or internet", field, oneOf("", "none", "internet"))
+}
+
+func rootSetting(key, env string, field func(*Config) *string) setting {
+	return textSetting(key, env, "an absolute path, or one that begins with ~/", field, func(s string) bool {
+		return optional(s) && (s == "" || strings.HasPrefix(s, "/") || strings.HasPrefix(s, "~/"))
+	})
 }
 
 // spanSetting is a duration within bounds, or 0 for the default.

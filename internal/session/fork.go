@@ -22,7 +22,7 @@ const (
 	removeTime    = time.Minute
 )
 
-// forking is a fork that is being made.
+// forking is a fork, or another session that begins with a sandbox which is filled first, that is being made.
 type forking struct {
 	requestID string
 	session   editors.Session
@@ -76,14 +76,13 @@ func (m *manager) fork(ctx workflow.Context, in ForkInput) (CreateResult, error)
 		return CreateResult{}, refuse(agent.ErrTypeConflict, "There is a session %s already.", in.SessionID)
 	}
 	forked := m.describe(workflow.Now(ctx), in)
-	f := &forking{requestID: in.RequestID, session: forked.Session}
-	m.forks = append(m.forks, f)
-	defer func() { m.forks = slices.DeleteFunc(m.forks, func(other *forking) bool { return other == f }) }()
+	f, made := m.begin(in.RequestID, forked.Session)
+	defer made()
 	box := agent.Sandbox{
 		SessionID: in.SessionID, Owner: m.owner, HostID: in.Point.Sandbox.HostID, Folder: in.Point.Sandbox.Folder, Backend: forked.Session.Backend,
 	}
 	var err error
-	if forked.Carried, err = m.fill(ctx, f, box, in); err != nil {
+	if forked.Carried, err = m.fill(ctx, f, "making the fork", forkInput(box, in.Point)); err != nil {
 		return CreateResult{}, err
 	}
 	state := agent.NewForkState(m.owner, m.state.SearchAttributes, forked)
@@ -94,8 +93,26 @@ func (m *manager) fork(ctx workflow.Context, in ForkInput) (CreateResult, error)
 	return CreateResult{Session: state.Session}, nil
 }
 
-// fill makes the fork's sandbox with what it begins with.
-func (m *manager) fill(ctx workflow.Context, f *forking, box agent.Sandbox, in ForkInput) (agent.CarryOutput, error) {
+// forkInput asks for the fork's sandbox.
+func forkInput(box agent.Sandbox, p agent.ForkPoint) agent.OpenInput {
+	base := p.GitBase
+	if base == "" {
+		base = p.Turn.CheckpointID
+	}
+	return agent.OpenInput{
+		Sandbox: box, From: p.Sandbox, CheckpointID: p.Turn.CheckpointID, Base: base, Effect: box.SessionID + "-fork", Reason: "fork", TurnID: p.Turn.ID,
+	}
+}
+
+// begin notes that a session is being made, until made is called.
+func (m *manager) begin(requestID string, s editors.Session) (f *forking, made func()) {
+	f = &forking{requestID: requestID, session: s}
+	m.forks = append(m.forks, f)
+	return f, func() { m.forks = slices.DeleteFunc(m.forks, func(other *forking) bool { return other == f }) }
+}
+
+// fill makes a sandbox with what its session begins with.
+func (m *manager) fill(ctx workflow.Context, f *forking, what string, in agent.OpenInput) (agent.CarryOutput, error) {
 	fctx, cancel := workflow.WithCancel(ctx)
 	ended := false
 	workflow.Go(ctx, func(ctx workflow.Context) {
@@ -103,21 +120,14 @@ func (m *manager) fill(ctx workflow.Context, f *forking, box agent.Sandbox, in F
 		cancel()
 	})
 	defer func() { ended = true }()
-	p := in.Point
-	base := p.GitBase
-	if base == "" {
-		base = p.Turn.CheckpointID
-	}
 	work := agent.Work{
-		HostID: box.HostID, Name: agent.ActivityOpenCarried,
+		HostID: in.HostID, Name: agent.ActivityOpenCarried,
 		Options: workflow.ActivityOptions{StartToCloseTimeout: fillTime, HeartbeatTimeout: fillHeartbeat},
-		Input: agent.OpenInput{
-			Sandbox: box, From: p.Sandbox, CheckpointID: p.Turn.CheckpointID, Base: base, Effect: box.SessionID + "-fork", Reason: "fork", TurnID: p.Turn.ID,
-		},
-		Away: func(_ workflow.Context, away bool) { f.away = away },
+		Input:   in,
+		Away:    func(_ workflow.Context, away bool) { f.away = away },
 	}
 	var out agent.CarryOutput
-	failure := work.Repeat(fctx, "making the fork", &out)
+	failure := work.Repeat(fctx, what, &out)
 	if m.draining && failure != nil {
 		return out, m.open()
 	}
@@ -130,14 +140,14 @@ func (m *manager) fill(ctx workflow.Context, f *forking, box agent.Sandbox, in F
 	return out, nil
 }
 
-// empty removes the sandbox of a fork that has not come to be.
+// empty removes the sandbox of a session that has not come to be.
 func (m *manager) empty(ctx workflow.Context, in agent.DestroyInput) {
 	actx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue: agent.HostQueue(in.HostID), StartToCloseTimeout: removeTime, ScheduleToCloseTimeout: 2 * removeTime,
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumAttempts: 5},
 	})
 	if err := workflow.ExecuteActivity(actx, agent.ActivityDestroySandbox, in).Get(actx, nil); err != nil {
-		workflow.GetLogger(ctx).Warn("sandbox of a failed fork not removed", "sandbox", in.ID(), "error", err)
+		workflow.GetLogger(ctx).Warn("sandbox of a session that did not begin not removed", "sandbox", in.ID(), "error", err)
 	}
 }
 

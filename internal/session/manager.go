@@ -147,7 +147,7 @@ func validID(id string) bool {
 
 // create starts a session's workflow. It lives on when the manager ends.
 func (m *manager) create(ctx workflow.Context, in CreateInput) (CreateResult, error) {
-	if err := workflow.Await(ctx, func() bool { return m.ready }); err != nil {
+	if err := workflow.Await(ctx, func() bool { return m.ready && !m.making(in.RequestID) }); err != nil {
 		return CreateResult{}, err
 	}
 	if s := m.seen(in.RequestID); s != nil {
@@ -155,8 +155,11 @@ func (m *manager) create(ctx workflow.Context, in CreateInput) (CreateResult, er
 	}
 	s := newSession(workflow.Now(ctx), in)
 	state := agent.NewState(m.owner, in.Folder, m.state.SearchAttributes, s)
-	if s.Backend.Kind == editors.Local {
+	switch {
+	case s.Backend.Kind == editors.Local:
 		state.Home = s.Backend.WorkspaceRoot // where it works is its own directory
+	case agent.BeginsEmpty(s.Backend.Kind):
+		return m.createAway(ctx, in, state)
 	}
 	if err := m.start(ctx, in.RequestID, state); err != nil {
 		return CreateResult{}, err

@@ -23,7 +23,7 @@ const offline = "none"
 func (p *process) addClouds(to map[editors.BackendKind]sandbox.Backend) error {
 	e := p.Config.E2B
 	e2bs, err := e2b.New(e2b.Options{
-		APIKey: p.secret(config.E2BKey), APIURL: e.APIURL, Domain: e.Domain, SandboxURL: e.SandboxURL, Template: e.Template,
+		APIKey: p.secret(config.E2BKey), APIURL: e.APIURL, Domain: e.Domain, SandboxURL: e.SandboxURL, Template: e.Template, Root: e.Root,
 		Offline: e.Network == offline, Timeout: e.Timeout, Unattended: e.Unattended, Logger: p.Log,
 	})
 	if err != nil {
@@ -32,7 +32,7 @@ func (p *process) addClouds(to map[editors.BackendKind]sandbox.Backend) error {
 	d := p.Config.Daytona
 	snapshot, image := snapshotOrImage(d.Image)
 	daytonas, err := daytona.New(daytona.Options{
-		APIKey: p.secret(config.DaytonaKey), APIURL: d.APIURL, Target: d.Target, Snapshot: snapshot, Image: image,
+		APIKey: p.secret(config.DaytonaKey), APIURL: d.APIURL, Target: d.Target, Snapshot: snapshot, Image: image, Root: d.Root,
 		Resources: daytona.Resources{CPU: int(d.CPUs), Memory: int(d.Memory), Disk: int(d.Disk)},
 		Offline:   d.Network == offline, Timeout: d.Timeout, Unattended: d.Unattended, Archive: d.Archive, Delete: d.Delete, Logger: p.Log,
 	})
