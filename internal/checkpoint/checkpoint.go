@@ -166,7 +166,7 @@ func classed(op string, err error) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		e.Class, e.Message = sandbox.ClassLimit, "it took too long"
 	case errors.Is(err, pack.ErrFull), noSpace(err):
-		e.Class, e.Message = sandbox.ClassLimit, "too little space is left on the disk"
+		e.Class, e.Message = sandbox.ClassLimit, "too little space is left on the disk of the checkpoints: free some and try again"
 	case errors.Is(err, pack.ErrMissing), errors.Is(err, pack.ErrCorrupt), errors.Is(err, tree.ErrFormat):
 		e.Class, e.Message = sandbox.ClassCorrupt, "the checkpoint is damaged"
 	}

@@ -155,19 +155,24 @@ func (d *deriver) dir(at string, h tree.Hash) (*branch, error) {
 		return nil, err
 	}
 	b := &branch{entries: make([]tree.Entry, 0, len(entries))}
-	for i := range entries {
-		e := &entries[i]
-		below := path.Join(at, e.Name)
-		if d.opts.GitFrom != nil && repo.Is(e.Name) {
-			err = d.git(b, below, e)
-		} else {
-			err = d.add(b, below, e, d.dir)
+	if d.opts.GitFrom != nil {
+		if bare, err := d.bare(b, at, entries); err != nil || bare {
+			return b, err
 		}
-		if err != nil {
+	}
+	for i := range entries {
+		if err := d.entry(b, path.Join(at, entries[i].Name), &entries[i]); err != nil {
 			return nil, err
 		}
 	}
 	return b, nil
+}
+
+func (d *deriver) entry(b *branch, at string, e *tree.Entry) error {
+	if d.opts.GitFrom != nil && repo.Is(e.Name) {
+		return d.git(b, at, e)
+	}
+	return d.add(b, at, e, d.dir)
 }
 
 func (d *deriver) entries(h tree.Hash) ([]tree.Entry, error) {

@@ -6,9 +6,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
+	"sandboxagent/internal/checkpoint/pack"
 	"sandboxagent/internal/checkpoint/tree"
 	"sandboxagent/internal/checkpoint/worktree"
 	"sandboxagent/internal/sandbox"
@@ -107,7 +109,7 @@ func (p *planner) run(w Workspace) (Merged, error) {
 		return out, p.forgetUndo()
 	}
 	if err := p.apply(w, &out); err != nil {
-		return Merged{}, err
+		return Merged{}, p.without(err, out.Bytes)
 	}
 	p.remember(w)
 	return out, nil
@@ -171,6 +173,22 @@ func (p *planner) forgetUndo() error {
 		return nil
 	}
 	return p.s.Unpin(*p.opts.Pin)
+}
+
+// without is the error of a merge that could not be applied. One that found no room has changed nothing for certain, so that
+// there is nothing to undo.
+func (p *planner) without(err error, bytes int64) error {
+	var known *sandbox.Error
+	if !errors.Is(err, pack.ErrFull) && !noSpace(err) && !(errors.As(err, &known) && known.Message == worktree.NoSpace) {
+		return err
+	}
+	if bytes > 0 {
+		err = &sandbox.Error{
+			Class: sandbox.ClassLimit, Op: opMerge, Err: err,
+			Message: fmt.Sprintf("there is no room for what would come, about %d MiB; nothing was changed: free some space on the disk of the workspace and try again", max(bytes>>20, 1)),
+		}
+	}
+	return errors.Join(err, p.forgetUndo())
 }
 
 // cleanPaths refuses paths that lead out of the workspace.

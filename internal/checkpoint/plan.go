@@ -142,7 +142,7 @@ func (p *planner) oursAt(path string) *tree.Entry {
 func (p *planner) untouchable(path string) bool {
 	for _, side := range []*Info{&p.ours, &p.theirs, &p.base} {
 		if n := covering(side.Notes, path); n != nil {
-			p.keep(path, "it is not part of the checkpoint: "+n.Reason.String())
+			p.keep(path, leftAlone(side == &p.ours, n.Reason))
 			return true
 		}
 	}
@@ -151,6 +151,17 @@ func (p *planner) untouchable(path string) bool {
 		p.conflict(path, reason)
 	}
 	return held
+}
+
+// leftAlone says why a path stays that is not in one of the pictures: that of now, or one of before.
+func leftAlone(now bool, reason tree.Reason) string {
+	switch {
+	case now && reason == tree.Unreadable:
+		return "it cannot be read now, so it was left alone"
+	case now:
+		return "no checkpoint can hold it as it is now (" + reason.String() + "), so it was left alone"
+	}
+	return "it is not part of the checkpoint: " + reason.String()
 }
 
 func (p *planner) keep(path, reason string) {

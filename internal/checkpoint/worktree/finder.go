@@ -101,6 +101,9 @@ func removeAll(dir int, name string) error {
 	return nil
 }
 
+// NoSpace is the message of a change that found the disk full, and has changed nothing. It also comes from helpers.
+const NoSpace = "no space is left on the disk: free some and try again"
+
 // fileError classifies what a system call on path returned.
 func fileError(path string, err error) error {
 	var known *sandbox.Error
@@ -110,7 +113,7 @@ func fileError(path string, err error) error {
 	class, message := sandbox.ClassInternal, "a file could not be changed"
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		class, message = sandbox.ClassLimit, "no space left on the disk"
+		class, message = sandbox.ClassLimit, NoSpace
 	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EROFS):
 		class, message = sandbox.ClassDenied, "permission denied"
 	case errors.Is(err, syscall.EINVAL), errors.Is(err, syscall.EILSEQ), errors.Is(err, syscall.ENAMETOOLONG):
