@@ -220,6 +220,14 @@ func TestWhatIsLeftOut(t *testing.T) {
 	require.Equal(t, []string{"keep"}, out.Restored)
 	require.Equal(t, []worktree.Kept{{Path: "big", Reason: "it is not part of the checkpoint: larger than the limit"}}, out.Kept)
 	require.FileExists(t, filepath.Join(k.dir, "big"))
+
+	write(t, k.dir, "keep", "larger than the limit")
+	out, err = k.s.RestoreOnto(context.Background(), info.ID, k.w, RestoreOptions{Take: o, Paths: []string{"keep"}})
+	require.NoError(t, err)
+	require.Equal(t, []worktree.Kept{{Path: "keep", Reason: "no checkpoint can hold it as it is now (larger than the limit), so it was left alone"}}, out.Kept)
+	p := planner{ours: Info{Notes: []tree.Note{{Path: "a", Reason: tree.Unreadable}}}, told: map[string]bool{}}
+	require.True(t, p.untouchable("a/f"))
+	require.Equal(t, []worktree.Kept{{Path: "a/f", Reason: "it cannot be read now, so it was left alone"}}, p.kept)
 	require.FileExists(t, filepath.Join(k.dir, "node_modules/m/index.js"))
 }
 
