@@ -31,13 +31,17 @@ var (
 	secretParts    = []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"}
 )
 
-// Inherit filters the NAME=value pairs of a process's own environment down to those that a sandbox may see.
+// Inherit filters the NAME=value pairs of a process's own environment down to those that a sandbox may see, without the
+// credentials in addresses.
 func Inherit(env []string) []string {
 	var out []string
 	for _, pair := range env {
-		name, _, ok := strings.Cut(pair, "=")
-		if ok && mayInherit(name) {
-			out = append(out, pair)
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok || !mayInherit(name) {
+			continue
+		}
+		if value, ok = harmless(name, value); ok {
+			out = append(out, name+"="+value)
 		}
 	}
 	return out

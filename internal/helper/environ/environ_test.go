@@ -18,6 +18,35 @@ func TestInherit(t *testing.T) {
 	require.Equal(t, in[:6], Inherit(in))
 }
 
+func TestInheritWithoutCredentials(t *testing.T) {
+	for in, want := range map[string]string{
+		"PIP_INDEX_URL=https://u:s3cret@pypi.corp/simple":                       "PIP_INDEX_URL=https://pypi.corp/simple",
+		"PIP_INDEX_URL=https://s3cret@pypi.corp/simple":                         "PIP_INDEX_URL=https://pypi.corp/simple",
+		"PIP_INDEX_URL=https://pypi.corp/simple?token=s3cret":                   "",
+		"PIP_INDEX_URL=https://pypi.corp/simple?page=2":                         "PIP_INDEX_URL=https://pypi.corp/simple?page=2",
+		"HTTPS_PROXY=http://u:s3cret@proxy:3128":                                "HTTPS_PROXY=http://proxy:3128",
+		"https_proxy=u:s3cret@proxy:3128":                                       "https_proxy=proxy:3128",
+		"ALL_PROXY=socks5h://u:p@s3cret@proxy":                                  "ALL_PROXY=socks5h://proxy",
+		"HTTP_PROXY=http://u:s3/cret@proxy":                                     "",
+		"HTTP_PROXY=proxy:3128":                                                 "HTTP_PROXY=proxy:3128",
+		"GOPROXY=https://u:s3cret@a.corp|HTTPS://v:s3cret@b.corp,direct":        "GOPROXY=https://a.corp|HTTPS://b.corp,direct",
+		"GOPROXY=https://a.corp,https://b.corp:80/x,off":                        "GOPROXY=https://a.corp,https://b.corp:80/x,off",
+		"XDG_DATA_DIRS=ssh://u:s3cret@h/x":                                      "XDG_DATA_DIRS=ssh://h/x",
+		"PIP_INDEX_URL=https://h/x?sv=1&sig=s3cret":                             "",
+		"NO_PROXY=a.corp,.b.corp":                                               "NO_PROXY=a.corp,.b.corp",
+		"PATH=/opt/node@18/bin:/bin":                                            "PATH=/opt/node@18/bin:/bin",
+		"GOFLAGS=-ldflags=-X=m/v.url=https://u:s3cret@h:80/ -tags=a@b -mod=mod": "GOFLAGS=-ldflags=-X=m/v.url=https://h:80/ -tags=a@b -mod=mod",
+		"LC_ALL=de_DE@euro":                                                     "LC_ALL=de_DE@euro",
+	} {
+		got := Inherit([]string{in})
+		if want == "" {
+			require.Empty(t, got, in)
+		} else {
+			require.Equal(t, []string{want}, got, in)
+		}
+	}
+}
+
 func TestCommand(t *testing.T) {
 	env := Command([]string{"HOME=/h", "PAGER=less", "EDITOR=vim"}, []string{"A=1", "PATH=/mine", "A=2"}, "/w", false)
 	require.Equal(t, "/mine", Lookup(env, "PATH"))

@@ -83,14 +83,24 @@ func (r Report) String() string {
 	return s
 }
 
+// scopedVersion is the version of Landlock, of Linux 6.12, that knows abstract sockets and signals.
+const scopedVersion = 6
+
 // lacks lists what a method leaves open, for the report.
 func lacks(m Method, level Level, abi int) []string {
 	var out []string
 	if m == Landlock {
 		out = append(out, "changing modes and times of your other files", "seeing that other processes run", "writing .git/hooks (which is told)")
-		if abi < 6 {
+		if abi < scopedVersion {
 			out = append(out, "signalling your other processes")
 		}
+	}
+	if m.Strong() && abi < scopedVersion {
+		who := ""
+		if !level.Network() {
+			who = "when they were allowed the network, "
+		}
+		out = append(out, who+"connecting to abstract sockets of other programs")
 	}
 	return slices.Clip(out)
 }

@@ -49,7 +49,11 @@ func goEnvironment(h Host) []string {
 	if proxy == "" {
 		proxy = "direct"
 	}
-	env := ifThere("GOENV", config)
+	proxy = environ.WithoutCredentials(proxy)
+	var env []string
+	if !holdsCredentials(config) {
+		env = ifThere("GOENV", config)
+	}
 	cache := filepath.Join(moduleCache(h), "cache", "download")
 	if _, err := os.Stat(cache); err == nil && proxy != "off" {
 		proxy = (&url.URL{Scheme: "file", Path: cache}).String() + "," + proxy

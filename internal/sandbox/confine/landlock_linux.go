@@ -96,7 +96,7 @@ func newRuleset(version int, network bool) (*ruleset, error) {
 			attr.Handled_access_net = netBindConnect
 		}
 	}
-	if version >= 6 {
+	if version >= scopedVersion {
 		size = 24
 		attr.Scoped = scopeAbstractSockets | scopeSignals
 	}

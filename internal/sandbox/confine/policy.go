@@ -24,6 +24,7 @@ const (
 // Host describes what commands must not reach on this machine.
 type Host struct {
 	Home    string   // of the user
+	Homes   []string // further ones; see AccountHomes
 	Private []string // directories of this installation
 	Env     []string // of the process that starts helpers
 }

@@ -1,71 +1,103 @@
-// This file lists what commands must not read: credentials, histories, this product's own files, doors to other services.
+// This file finds what commands must not read: credentials, histories, this product's own files, doors to other services.
 
 package confine
 
 import (
+	"io"
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
+
+	"sandboxagent/internal/helper/environ"
 )
-
-// below the home directory
-var homeSecrets = []string{
-	".ssh", ".aws", ".azure", ".gnupg", ".docker", ".kube", ".netrc", ".npmrc", ".yarnrc.yml", ".pypirc", ".git-credentials",
-	".pgpass", ".my.cnf", ".mylogin.cnf", ".s3cfg", ".boto", ".vault-token", ".terraform.d", ".terraformrc", ".password-store",
-	".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".m2/settings.xml", ".m2/settings-security.xml",
-	".gradle/gradle.properties", ".fly", ".claude", ".claude.json", ".codex", ".gemini",
-	".mozilla", ".thunderbird", ".local/share/keyrings", ".local/share/containers", ".local/share/kwalletd",
-	".bash_history", ".zsh_history", ".python_history", ".node_repl_history", ".psql_history", ".mysql_history", ".lesshst",
-	".huggingface", ".cache/huggingface/token", ".kaggle", ".pulumi", ".oci", ".databrickscfg", ".snowsql", ".dbt", ".bluemix",
-	".wrangler", ".netlify", ".vercel", ".local/share/com.vercel.cli", ".railway", ".sentryclirc", ".composer/auth.json",
-	".nuget/NuGet/NuGet.Config", ".bundle/config", ".pip/pip.conf", ".condarc", ".subversion/auth", ".hgrc", ".rclone.conf",
-	".mc/config.json", ".sops", ".Xauthority", ".viminfo", ".local/share/opencode/auth.json",
-	".local/share/fish/fish_history", ".colima", ".orbstack", ".lima", "Library/Keychains", "Library/Cookies",
-}
-
-// below the directory of configurations
-var configSecrets = []string{
-	"gh", "glab-cli", "hub", "git/credentials", "gcloud", "doctl", "op", "1Password", "rclone", "heroku", "containers", "pip",
-	"google-chrome", "chromium", "BraveSoftware", "sops", "age", "configstore",
-	"github-copilot", "hcloud", "helm/registry", "stripe", "ngrok", "netlify", "composer/auth.json",
-}
-
-// outside the home directory; a user who is root could read them
-var systemSecrets = []string{
-	"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssl/private",
-	"/sys/kernel/debug", "/sys/kernel/tracing", "/sys/firmware",
-}
-
-// variables that name a secret's path
-var secretVariables = []string{
-	"GNUPGHOME", "KUBECONFIG", "AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE", "DOCKER_CONFIG", "GH_CONFIG_DIR", "NETRC",
-	"NPM_CONFIG_USERCONFIG", "PGPASSFILE", "GOOGLE_APPLICATION_CREDENTIALS", "AZURE_CONFIG_DIR", "SSH_AUTH_SOCK", "TEMPORAL_CONFIG_FILE",
-}
 
 // secrets returns the existing paths that are to be hidden, links resolved, each once, none below another.
 func (h Host) secrets() []string {
-	var candidates []string
-	config := filepath.Join(h.Home, ".config")
-	for _, name := range homeSecrets {
-		candidates = append(candidates, filepath.Join(h.Home, name))
-	}
-	for _, dir := range []string{config, lookup(h.Env, "XDG_CONFIG_HOME")} {
-		for _, name := range configSecrets {
-			candidates = append(candidates, filepath.Join(dir, name))
+	var found []string
+	for _, home := range h.homes() {
+		found = append(found, entries(home, homeSecrets)...)
+		found = append(found, entries(filepath.Join(home, ".config"), configSecrets)...)
+		found = append(found, entries(filepath.Join(home, ".local", "share"), dataSecrets)...)
+		for _, path := range entries(home, sometimesSecret) {
+			if holdsCredentials(path) {
+				found = append(found, path)
+			}
 		}
 	}
+	found = append(found, entries(lookup(h.Env, "XDG_CONFIG_HOME"), configSecrets)...)
+	found = append(found, entries(lookup(h.Env, "XDG_DATA_HOME"), dataSecrets)...)
+	found = append(found, entries(lookup(h.Env, "CARGO_HOME"), []string{"credentials.toml", "credentials"})...)
 	for _, name := range secretVariables {
-		candidates = append(candidates, filepath.SplitList(lookup(h.Env, name))...)
+		found = append(found, filepath.SplitList(lookup(h.Env, name))...)
 	}
-	if cargo := lookup(h.Env, "CARGO_HOME"); cargo != "" {
-		candidates = append(candidates, filepath.Join(cargo, "credentials.toml"), filepath.Join(cargo, "credentials"))
+	for _, path := range []string{lookup(h.Env, "GOENV"), "/etc/pip.conf"} {
+		if holdsCredentials(path) {
+			found = append(found, path)
+		}
 	}
-	keys, _ := filepath.Glob("/etc/ssh/ssh_host_*_key")
-	candidates = append(candidates, systemSecrets...)
-	candidates = append(candidates, keys...)
-	candidates = append(candidates, h.Private...)
-	return outermost(existing(candidates))
+	found = append(found, systemSecrets...)
+	found = append(found, entries("/etc/ssh", []string{"ssh_host_*_key"})...)
+	found = append(found, h.Private...)
+	return outermost(existing(found))
+}
+
+// homes returns the directories that are homes of the user.
+func (h Host) homes() []string {
+	homes := existing(append([]string{h.Home}, h.Homes...)) // one may lie in another
+	slices.Sort(homes)
+	return slices.Compact(homes)
+}
+
+// AccountHomes returns the home directories that the system knows for the user, and for who became this user by sudo.
+// $HOME may be another one.
+func AccountHomes(env []string) (out []string) {
+	if u, err := user.Current(); err == nil {
+		out = append(out, u.HomeDir)
+	}
+	if name := lookup(env, "SUDO_USER"); name != "" {
+		if u, err := user.Lookup(name); err == nil {
+			out = append(out, u.HomeDir)
+		}
+	}
+	return out
+}
+
+// entries returns what of the names is there in a directory. In a name's last part * stands for anything.
+func entries(dir string, names []string) (out []string) {
+	if _, err := os.Stat(dir); err != nil || !filepath.IsAbs(dir) {
+		return nil
+	}
+	listed := map[string][]os.DirEntry{}
+	for _, name := range names {
+		if !strings.Contains(name, "*") {
+			out = append(out, filepath.Join(dir, name))
+			continue
+		}
+		in, pattern := filepath.Join(dir, filepath.Dir(name)), filepath.Base(name)
+		if _, known := listed[in]; !known {
+			listed[in], _ = os.ReadDir(in) // what cannot be listed cannot be found by commands either
+		}
+		for _, e := range listed[in] {
+			if ok, _ := filepath.Match(pattern, e.Name()); ok {
+				out = append(out, filepath.Join(in, e.Name()))
+			}
+		}
+	}
+	return out
+}
+
+// holdsCredentials reports whether an address in a file carries a password.
+func holdsCredentials(path string) bool {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxGitConfig))
+	return err == nil && environ.WithoutCredentials(string(b)) != string(b)
 }
 
 // existing resolves the links of paths and leaves out those that are not there, and "/".
@@ -74,6 +106,9 @@ func existing(paths []string) []string {
 	for _, p := range paths {
 		if !filepath.IsAbs(p) {
 			continue
+		}
+		if _, err := os.Lstat(p); err != nil {
+			continue // quicker than to resolve it
 		}
 		if real, err := filepath.EvalSymlinks(p); err == nil && real != "/" && real != os.DevNull {
 			out = append(out, real)

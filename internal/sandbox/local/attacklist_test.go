@@ -23,6 +23,8 @@ type attack struct {
 	hit    func(v *victim) bool
 	open   []confine.Method // ways that do not keep it off,
 	told   []confine.Method // and those by which at least the user learns of it
+	since  int              // version of the kernel's Landlock that it takes to keep it off
+	online bool             // the command was allowed the network
 	beyond bool             // an ordinary user cannot do it even without confinement
 }
 
@@ -125,6 +127,8 @@ while [ $i -lt 300 ]; do ln -sfn real swap; (echo x > swap/raced) 2>/dev/null & 
 	{name: "change mode or times of a file outside", script: `chmod 777 $OUT/file && echo leak; touch -d 2001-01-01 $OUT/file && echo leak`, open: basicOnly},
 	{name: "append to `~/.bashrc`", script: `echo evil >> $VICTIM/.bashrc`, hit: func(v *victim) bool { return v.text("home/.bashrc") != "original" }},
 	{name: "read `~/.ssh`, `~/.aws`, `~/.config/gh`", script: `cat $VICTIM/.ssh/id $VICTIM/.aws/credentials $VICTIM/.config/gh/hosts.yml | grep -q canary && echo leak`},
+	{name: "read browsers' profiles, editors' state, shell histories", script: `cat $VICTIM/snap/firefox/common/.mozilla/logins.json $VICTIM/.config/microsoft-edge/Cookies $VICTIM/.config/Code/User/x $VICTIM/.histfile | grep -q canary && echo leak`},
+	{name: "read passwords in addresses (`HTTPS_PROXY`, `PIP_INDEX_URL`)", script: `cat /proc/$$/environ | grep -q canary && echo leak`, beyond: true},
 	{name: "read our configuration and other sessions' state", script: `cat $VICTIM/ours/config.toml | grep -q canary && echo leak; ls $VICTIM/ours/state && echo leak`},
 	{name: "read `/etc/shadow`", script: `grep -q root: /etc/shadow && echo leak`, beyond: true},
 	{name: "write `.git/hooks`", script: `mkdir -p .git/hooks; echo evil > .git/hooks/pre-commit && echo leak`, told: basicOnly},
@@ -133,6 +137,10 @@ while [ $i -lt 300 ]; do ln -sfn real swap; (echo x > swap/raced) 2>/dev/null & 
 	{name: "the same with the repository of a submodule", script: `echo evil > .git/modules/module/hooks/update && echo leak
 mv .git/modules/module stolen && cp -r stolen .git/modules/module && echo evil > .git/modules/module/hooks/update && echo leak
 mv .git/modules stolen && cp -r stolen .git/modules && echo evil > .git/modules/module/hooks/update && echo leak`, told: basicOnly},
+	{name: "let a rebase run a program when it goes on", script: `mkdir -p .git/rebase-merge && echo exec evil > .git/rebase-merge/git-rebase-todo && echo leak`, told: ways},
+	{name: "hide the settings of a repository behind a `.git` file", script: `mkdir -p .git/worktrees/evil hidden && printf '[core]\nfsmonitor = evil\n' > .git/worktrees/evil/config && { echo gitdir: ../.git/worktrees/evil; yes '' | head -c 300000; } > hidden/.git && echo leak`, told: ways},
+	{name: "make the folder a bare repository", script: `mkdir objects refs && echo ref: refs/heads/x > HEAD && printf '[core]\nfsmonitor = evil\n' > config && echo leak`, told: ways},
+	{name: "be the `git` or `bwrap` that runs outside", script: `for p in git bwrap; do printf '#!/bin/sh\n: > '$OUT/ran'; exec /usr/bin/'$p' "$@"\n' > bin/$p && chmod +x bin/$p; done`, hit: (*victim).ranOutside, beyond: true},
 	{name: "redirect the repository (`.git/commondir`)", script: `cp -r .git evil && echo ../evil > .git/commondir && echo leak; rm -rf evil`, told: ways},
 	{name: "write the hooks or settings of a repository in a subfolder", script: `echo '[core] fsmonitor=evil' >> nested/.git/config && echo leak`, told: ways},
 	{name: "read the environment of the worker", script: `cat /proc/*/environ 2>/dev/null | tr '\0' '\n' | grep -q ^CANARY= && echo leak`},
@@ -185,6 +193,10 @@ try: s.connect(("192.0.2.1", 80))
 except socket.timeout: pass`), beyond: true},
 	{name: "connect to a unix socket that was there", script: python(`socket.socket(socket.AF_UNIX).connect(E["OUT"] + "/sock")`), hit: wasReached},
 	{name: "connect to an abstract socket", script: python(`socket.socket(socket.AF_UNIX).connect("\0" + E["OUT"] + "/abstract")`), hit: wasReached},
+	{
+		name: "connect to an abstract socket, with the network (Linux 6.12 and later)", script: python(`socket.socket(socket.AF_UNIX).connect("\0" + E["OUT"] + "/abstract")`),
+		online: true, since: 6, hit: wasReached,
+	},
 	{name: "turn a pair of sockets to a service", script: python(`
 a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
 a.sendto(b"x", E["OUT"] + "/dgram")`), hit: wasReached},

@@ -68,7 +68,8 @@ func (b *Backend) host() confine.Host {
 	if err != nil {
 		home = "/nonexistent"
 	}
-	return confine.Host{Home: home, Private: append(slices.Clone(b.opts.Private), b.opts.StateDir), Env: os.Environ()}
+	env := os.Environ()
+	return confine.Host{Home: home, Homes: confine.AccountHomes(env), Private: append(slices.Clone(b.opts.Private), b.opts.StateDir), Env: env}
 }
 
 // guards identifies what the sandbox's helpers must stay shut off from, and the folder they work in. What can only be kept

@@ -25,7 +25,7 @@ import (
 
 const (
 	obeyedFile = "obeyed.json" // in the state directory of a sandbox: what git obeyed when it was looked at last
-	notesDir   = "notes"    // there: what was added to the output of commands
+	notesDir   = "notes"       // there: what was added to the output of commands
 	mostNamed  = 6
 	refusalEnd = 4 << 10 // bytes of output in which a refusal is looked for
 )
