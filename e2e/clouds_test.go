@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -269,6 +270,34 @@ func notices(events []editors.EventMessage) string {
 		}
 	}
 	return b.String()
+}
+
+func TestNoSecretComesToACloudByARestoreOrAnAdoption(t *testing.T) {
+	c := inClouds(t, rules(
+		run("look", `ls -A | tr '\n' ' '`, "Looked."),
+		run("forked", `echo TOKEN=of-the-fork > .env; echo f > by-fork`, "Made."),
+	))
+	c.project()
+	id := c.session()
+	c.ok(nil, "switch", "--session", id, "e2b")
+	var all editors.CheckpointsResult
+	c.ok(&all, "checkpoints", id)
+	at := slices.IndexFunc(all.Checkpoints, func(p editors.Checkpoint) bool { return p.Summary == "Before moving to e2b" })
+	require.GreaterOrEqual(t, at, 0, "%+v", all)
+	var back editors.RestoreResult
+	c.ok(&back, "restore", id, all.Checkpoints[at].ID)
+	require.NotContains(t, back.Restored, ".env")
+	require.NotContains(t, c.done(id, "look"), ".env")
+
+	var fork editors.NewResult
+	c.ok(&fork, "fork", "--backend", "local", id)
+	c.done(fork.Session.ID, "forked")
+	c.ok(nil, "adopt", fork.Session.ID)
+	seen := c.done(id, "look")
+	require.Contains(t, seen, "by-fork")
+	require.NotContains(t, seen, ".env")
+	c.ok(nil, "destroy", fork.Session.ID)
+	c.ok(nil, "destroy", id)
 }
 
 func TestACloudThatFailsMakesNoSession(t *testing.T) {

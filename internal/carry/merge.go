@@ -20,6 +20,7 @@ type Merging struct {
 	From   Origin // where Theirs was taken
 	Base   string // checkpoint that both sides go back to; "": an empty folder
 	Theirs string // checkpoint
+	Rules  Rules  // of what of Theirs may come where the target is not on this machine
 	// OnConflict says what becomes of what both sides changed.
 	OnConflict checkpoint.OnConflict
 	Held       map[string]string // paths that are not to be touched, and why
@@ -101,6 +102,17 @@ func (c *Carrier) Merge(ctx context.Context, m Merging) (Outcome, error) {
 // comes keeps what comes for the session. Nothing that git would run comes out of a container.
 func (c *Carrier) comes(ctx context.Context, m *Merging) (theirs string, left []checkpoint.Left, err error) {
 	var o checkpoint.DeriveOptions
+	if m.Rules.Leaves {
+		from, err := c.Store.Stat(m.Theirs)
+		if err != nil {
+			return "", nil, err
+		}
+		set, err := m.Rules.Apply(ctx, c.Store, from.Root)
+		if err != nil {
+			return "", nil, err
+		}
+		o.Drop = set.Drop
+	}
 	if m.To.local() && !m.From.Local {
 		o.GitFrom = &m.Base
 	}

@@ -148,7 +148,7 @@ func (a *Activities) mergeInto(ctx context.Context, in agent.MergeInput, notify 
 		return agent.CarryOutput{}, err
 	}
 	out, err := c.Merge(ctx, carry.Merging{
-		To: to, From: originOf(in.From), Base: in.Base, Theirs: in.Theirs, OnConflict: checkpoint.OnConflict(in.OnConflict), Held: a.heldIn(in.Sandbox, in.Held),
+		To: to, From: originOf(in.From), Base: in.Base, Theirs: in.Theirs, Rules: a.rules(to.Backend.Kind()), OnConflict: checkpoint.OnConflict(in.OnConflict), Held: a.heldIn(in.Sandbox, in.Held),
 		Session: checkpoint.Ref{Owner: in.Owner, Session: in.SessionID, Turn: in.TurnID, Effect: in.Effect, Summary: in.Summary},
 		Take:    take, DryRun: in.DryRun,
 	})

@@ -54,6 +54,7 @@ func (a *Activities) checkpointsOf(in agent.Sandbox) (commands.Subject, func(), 
 	var opened []sandbox.Sandbox
 	s := commands.Subject{Store: store, Owner: in.Owner, Session: in.SessionID, Held: a.heldIn(in, nil)}
 	s.Configure(a.CheckpointWith)
+	s.Comes = a.comes(in, store)
 	s.Open = func(ctx context.Context) (checkpoint.Workspace, error) {
 		sb, err := a.open(ctx, in, func(string) {})
 		if err != nil {

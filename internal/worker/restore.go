@@ -9,7 +9,9 @@ import (
 	"sandboxagent/editors"
 	"sandboxagent/internal/agent"
 	"sandboxagent/internal/carry"
+	"sandboxagent/internal/checkpoint"
 	"sandboxagent/internal/checkpoint/commands"
+	"sandboxagent/internal/sandbox"
 )
 
 // Restore restores, once under its effect. What keeps it from being done is a value.
@@ -49,4 +51,31 @@ func planRestore(s commands.Subject, ctx context.Context, in agent.RestoreInput)
 	maps.Copy(held, in.Held)
 	s.Held, in.DryRun = held, true
 	return s.Restore(ctx, in.RestoreParams)
+}
+
+// comes says what of a checkpoint a restore may bring into a sandbox: what would not have been carried there does not come by
+// a restore either, as when the checkpoint was taken before the session left this machine.
+func (a *Activities) comes(in agent.Sandbox, store *checkpoint.Store) func(context.Context, string, bool) (string, error) {
+	rules := a.rules(sandbox.Kind(in.Backend.Kind))
+	if !rules.Leaves {
+		return nil
+	}
+	return func(ctx context.Context, id string, keep bool) (string, error) {
+		from, err := store.Stat(id)
+		if err != nil {
+			return "", err
+		}
+		set, err := rules.Apply(ctx, store, from.Root)
+		if err != nil {
+			return "", err
+		}
+		o := checkpoint.DeriveOptions{Drop: set.Drop}
+		if keep && len(set.Left) > 0 {
+			o.Pin = &checkpoint.Ref{
+				Owner: in.Owner, Session: in.SessionID, Reason: checkpoint.Carry, Effect: id + "/comes", Summary: "What of an earlier checkpoint leaves this machine",
+			}
+		}
+		info, _, err := store.Derive(ctx, id, o)
+		return info.ID, err
+	}
 }

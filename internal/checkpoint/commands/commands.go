@@ -42,6 +42,8 @@ type Subject struct {
 	Limits   worktree.Limits
 	Progress func(worktree.Progress) // may be nil
 	Held     map[string]string       // paths with unsaved changes in an editor, with the reason why they stay
+	// Comes returns what of a checkpoint may come into the workspace by a restore; it is kept unless keep is false. nil: all.
+	Comes func(ctx context.Context, id string, keep bool) (string, error)
 }
 
 // Configure applies what the user has configured.
@@ -224,6 +226,11 @@ func (s Subject) Restore(ctx context.Context, p editors.RestoreParams) (editors.
 	o := checkpoint.RestoreOptions{Paths: s.relative(p.Paths), DryRun: p.DryRun, EffectID: p.RequestID, Pin: &pin, Take: s.options(refs), Held: s.Held}
 	if s.Session != "" { // nobody but the user works on a plain folder
 		o.LastSeen, o.Since = checkpoint.LastSeen(refs, id, p.RequestID)
+	}
+	if s.Comes != nil {
+		if id, err = s.Comes(ctx, id, !p.DryRun); err != nil {
+			return editors.RestoreResult{}, Error(err)
+		}
 	}
 	out, err := s.Store.RestoreOnto(ctx, id, w, o)
 	if err != nil {
