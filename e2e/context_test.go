@@ -150,3 +150,21 @@ func TestTheAgentInAContainerReadsAndChangesWhatIsNotSaved(t *testing.T) {
 	require.Equal(t, "typed\nmine\n", i.inside(session, "cat /workspace/a.txt"))
 	require.Equal(t, "saved\nrest\n", i.read("a.txt"))
 }
+
+func TestTheAgentChangesWhatIsNotSavedThroughTheEditor(t *testing.T) {
+	i := newInstall(t, quoteAndEdit)
+	i.write("a.txt", "saved\nrest\n")
+	e := i.editor(`{"workspace":{"applyEdit":true,"workspaceEdit":{"documentChanges":true}}}`)
+	session := e.begin(`{"approvalMode":"never"}`)
+	e.typing("a.txt", "saved\nrest\n", "typed\nrest\n")
+	e.send(`{"jsonrpc":"2.0","id":"ask","method":"sandboxAgent/ask","params":{"sessionId":"` + session + `","text":"change it"}}`)
+	edit := e.until("the change", func(m message) bool { return m.Method == "workspace/applyEdit" })
+	require.Contains(t, string(edit.Params), `"version":2`)
+	require.Contains(t, string(edit.Params), `"newText":"mine\n"`)
+	e.send(`{"jsonrpc":"2.0","method":"textDocument/didChange","params":{"textDocument":{"uri":"file://` + i.work + `/a.txt","version":3},"contentChanges":[{"text":"typed\nmine\n"}]}}`)
+	e.send(`{"jsonrpc":"2.0","id":` + string(edit.ID) + `,"result":{"applied":true}}`)
+	e.untilEvent("the end", endOf(1))
+	require.Contains(t, answers(e.durable())[0], "The change was made in the user's editor")
+	require.Equal(t, "saved\nrest\n", i.read("a.txt"), "the user saves")
+	require.Equal(t, "     1\ttyped\n     2\tmine\n(2 lines; unsaved in the editor)\n", e.askFrom(session, "quote it"))
+}

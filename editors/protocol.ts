@@ -813,6 +813,8 @@ export interface Context {
   unsaved?: boolean;
   omitted?: boolean;
   base?: string;
+  /** Holder is the server that has the document of the editor, and passes changes on to it. */
+  holder?: string;
 }
 
 /** Range is a range of a document in LSP positions (UTF-16). */

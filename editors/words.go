@@ -245,6 +245,8 @@ type Context struct {
 	Unsaved bool   `json:"unsaved,omitempty"`
 	Omitted bool   `json:"omitted,omitempty"`
 	Base    string `json:"base,omitempty"`
+	// Holder is the server that has the document of the editor, and passes changes on to it.
+	Holder string `json:"holder,omitempty"`
 }
 
 // Range is a range of a document in LSP positions (UTF-16).

@@ -71,7 +71,7 @@ func (a *app) lspOptions() (lsp.Options, func()) {
 		Log: slog.Default(),
 	}
 	if r, ok := p.(*realCore); ok {
-		o.RuntimeDir, o.Log = r.paths.RuntimeDir, r.log
+		o.RuntimeDir, o.Log, o.Buffers = r.paths.RuntimeDir, r.log, r.Buffers
 	}
 	return o, p.Close
 }

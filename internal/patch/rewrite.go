@@ -12,13 +12,18 @@ import (
 // TextSum names the text of a file as an editor shows it: files that differ only in encoding, byte order mark, line ends or a
 // line end at their end have the same.
 func TextSum(data []byte) string {
+	text := strings.ReplaceAll(Text(data), "\r\n", "\n")
+	sum := sha256.Sum256([]byte(strings.TrimSuffix(text, "\n")))
+	return hex.EncodeToString(sum[:])
+}
+
+// Text is the text of a file as an editor shows it, with its line ends.
+func Text(data []byte) string {
 	text, _, ok := decode(data)
 	if !ok {
 		text = string(data)
 	}
-	text = strings.ReplaceAll(strings.TrimPrefix(text, bom), "\r\n", "\n")
-	sum := sha256.Sum256([]byte(strings.TrimSuffix(text, "\n")))
-	return hex.EncodeToString(sum[:])
+	return strings.TrimPrefix(text, bom)
 }
 
 // Rewrite returns the bytes that a file gets when an editor saves text in place of its content: in the same encoding, if that

@@ -94,6 +94,9 @@ func applyOnce(ctx context.Context, env Env, id string, parsed patch.Patch) (Res
 	if err := env.Sandbox.Apply(ctx, id, plan.Edits); err != nil {
 		return Result{}, err
 	}
+	if o, ok := env.Sandbox.(*overlaid); ok && o.wrote {
+		plan.Result.ForModel += inEditor
+	}
 	for path, sum := range plan.Saw {
 		saw(ctx, env, path, sum)
 	}

@@ -47,6 +47,9 @@ type Env struct {
 	// those that the editor has open, and not a copy of them. May be empty.
 	Unsaved map[string]Unsaved
 	InPlace bool
+	// Editor makes changes of unsaved documents in the editor that shows them: of all or, with an error, of none. Its error is of
+	// class unknown when nobody can tell. nil: they cannot be made.
+	Editor func(ctx context.Context, id string, changes []EditorChange) error
 
 	// OnOutput gets live output of commands (stream is "stdout" or "stderr"), in order, never concurrently; it must be
 	// quick. Pieces never split a character. After a re-attachment the output comes again from its beginning; what the

@@ -35,6 +35,9 @@ type overlaid struct {
 	sandbox.Sandbox
 	files   map[string]Unsaved
 	inPlace bool // the sandbox's files are those that the editor has open
+	editor  func(ctx context.Context, id string, changes []EditorChange) error
+	plans   Env
+	wrote   bool // the editor has made a change
 
 	mu    sync.Mutex
 	known map[string]*shownFile
@@ -50,7 +53,7 @@ type shownFile struct {
 // overlay makes what is unsaved part of the sandbox that a call sees.
 func (e Env) overlay() Env {
 	if len(e.Unsaved) > 0 {
-		e.Sandbox = &overlaid{Sandbox: e.Sandbox, files: e.Unsaved, inPlace: e.InPlace, known: map[string]*shownFile{}}
+		e.Sandbox = &overlaid{Sandbox: e.Sandbox, files: e.Unsaved, inPlace: e.InPlace, editor: e.Editor, plans: e, known: map[string]*shownFile{}}
 	}
 	return e
 }
@@ -164,23 +167,27 @@ func (o *overlaid) List(ctx context.Context, dir string, depth, limit int) (sand
 	return listing, nil
 }
 
-// Apply implements sandbox.Sandbox. What the user has not saved is never written behind the editor's back. In a copy of the
+// Apply implements sandbox.Sandbox. What the user has not saved is never written behind the editor's back:
+// the editor makes the change itself. In a copy of the
 // folder, which no editor has open, the change is made to the text that the agent was shown.
 func (o *overlaid) Apply(ctx context.Context, id string, edits []sandbox.Edit) error {
 	edits = slices.Clone(edits)
+	held := map[string]*shownFile{}
 	for i, e := range edits {
 		s, err := o.shown(ctx, e.Path)
 		switch {
 		case err != nil:
 			return err
-		case o.files[e.Path].Omitted, s != nil && o.inPlace:
-			return &sandbox.Error{
-				Class: sandbox.ClassDenied, Op: "apply patch", Path: e.Path,
-				Message: "this file has unsaved changes in the user's editor, so nothing was written; ask the user to save it, then try again",
-			}
+		case o.files[e.Path].Omitted:
+			return denied(edits, map[string]*shownFile{e.Path: {}}, "this file has unsaved changes in the user's editor that could not be seen, so nothing was written; ask the user to save it, then try again")
+		case s != nil && o.inPlace:
+			held[e.Path] = s
 		case s != nil && e.Before == sumOf(s.data):
 			edits[i].Before = s.disk
 		}
+	}
+	if len(held) > 0 {
+		return o.intoEditor(ctx, id, edits, held)
 	}
 	return o.Sandbox.Apply(ctx, id, edits)
 }

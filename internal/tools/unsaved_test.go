@@ -3,12 +3,14 @@
 package tools
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"sandboxagent/editors"
 	"sandboxagent/internal/patch"
+	"sandboxagent/internal/sandbox"
 )
 
 // typed is a change in the editor of a file whose content is base.
@@ -65,7 +67,8 @@ func TestWhatIsTypedIsNeverWrittenBehindTheEditor(t *testing.T) {
 	} {
 		result := r.run(t.Context(), call(id, applyPatch, obj{"patch": patch}))
 		require.Equal(t, editors.ItemFailed, result.Status, patch)
-		require.Contains(t, result.Error, "unsaved changes in the user's editor, so nothing was written; ask the user to save it")
+		require.Contains(t, result.Error, "unsaved changes in the user's editor")
+		require.Contains(t, result.Error, "ask the user to save it")
 	}
 	require.Equal(t, before, r.box.Files())
 
@@ -90,4 +93,52 @@ func TestInACopyTheChangeIsMadeToWhatIsTyped(t *testing.T) {
 	require.Equal(t, want, r.box.Files())
 	result = r.run(t.Context(), call("r", readFile, obj{"path": "a.go"}))
 	require.NotContains(t, result.ForModel, unsavedNote, "the copy has it now")
+}
+
+func TestTheEditorMakesTheChangeOfWhatIsTyped(t *testing.T) {
+	r := newRig(t, map[string]string{"a.go": "\uFEFFold\r\nrest\r\n", "b.go": "b\n"})
+	r.env.InPlace = true
+	r.env.Unsaved = map[string]Unsaved{"a.go": typed("old\nrest\n", "typed\nrest\n")}
+	var asked []EditorChange
+	var answer error
+	r.env.Editor = func(_ context.Context, id string, changes []EditorChange) error {
+		require.NotEmpty(t, id)
+		asked = append(asked, changes...)
+		return answer
+	}
+	before := r.box.Files()
+	c := call("1", applyPatch, obj{"patch": "*** Update File: a.go\n-rest\n+mine\n"})
+	result := r.run(t.Context(), c)
+	require.Equal(t, editors.ItemCompleted, result.Status, result.Error)
+	require.Equal(t, "Done:\nUpdated a.go (+1 -1)\n"+inEditor, result.ForModel)
+	require.Equal(t, []EditorChange{{"a.go", "typed\nrest\n", "typed\nmine\n"}}, asked)
+	require.Equal(t, result.ForModel, r.run(t.Context(), c).ForModel)
+	require.Len(t, asked, 1, "once")
+	r.env.Unsaved = map[string]Unsaved{"a.go": typed("old\nrest\n", "typed\nmine\n")}
+
+	for id, patch := range map[string]string{
+		"a patch of its own":     "*** Update File: a.go\n-mine\n+more\n*** Update File: b.go\n-b\n+B\n",
+		"not deleted or moved":   "*** Delete File: a.go\n",
+		"so it is not deleted":   "*** Update File: a.go\n*** Move to: c.go\n",
+		"no such file; list the": "*** Update File: c.go\n-b\n+B\n",
+	} {
+		result = r.run(t.Context(), call(id, applyPatch, obj{"patch": patch}))
+		require.Equal(t, editors.ItemFailed, result.Status)
+		if id != "so it is not deleted" {
+			require.Contains(t, result.Error, id)
+		}
+	}
+	require.Len(t, asked, 1)
+
+	answer = sandbox.Errorf(sandbox.ClassDenied, "apply patch", "the editor did not take it")
+	result = r.run(t.Context(), call("2", applyPatch, obj{"patch": "*** Update File: a.go\n-mine\n+more\n"}))
+	require.Contains(t, result.Error, "the editor did not take it")
+	answer = sandbox.Errorf(sandbox.ClassUnknown, "apply patch", "who knows")
+	c = call("3", applyPatch, obj{"patch": "*** Update File: a.go\n-mine\n+more\n"})
+	for range 2 {
+		_, err := Run(t.Context(), r.env, c)
+		require.Equal(t, sandbox.ClassUnknown, sandbox.ClassOf(err))
+	}
+	require.Len(t, asked, 3, "what may have happened is not repeated")
+	require.Equal(t, before, r.box.Files())
 }

@@ -17,6 +17,7 @@ import (
 	"sandboxagent/editors"
 	"sandboxagent/internal/agent"
 	"sandboxagent/internal/blob"
+	"sandboxagent/internal/buffers"
 	"sandboxagent/internal/checkpoint"
 	"sandboxagent/internal/config"
 	"sandboxagent/internal/feed"
@@ -73,6 +74,7 @@ type Activities struct {
 	held       holds              // sandboxes that are being made, filled or removed
 	opened     readiness          // sandboxes that there are
 	instructed instructions.Cache // what their workspaces say to agents
+	buffers    buffers.Desk       // where servers take changes of documents that editors show unsaved
 }
 
 // working counts an activity as under way until the returned function is called.

@@ -24,6 +24,9 @@ const unsavedKey = "unsaved" // of the plan that holds an unsavedTexts
 type unsavedTexts struct {
 	Turn  int                      `json:"turn"`
 	Files map[string]tools.Unsaved `json:"files"` // by path
+	URIs  map[string]string        `json:"uris,omitempty"`
+	// Holder is the server of the editor that asked last.
+	Holder string `json:"holder,omitempty"`
 }
 
 // contexts returns what the editor sent along with a message.
@@ -40,7 +43,7 @@ func (a *Activities) contexts(ctx context.Context, p agent.Pending) ([]editors.C
 
 // noteUnsaved keeps what is unsaved for the tools of the turn that begins, and adds what a later message of it brings.
 func (a *Activities) noteUnsaved(ctx context.Context, in agent.ModelStepInput) error {
-	now := unsavedTexts{Turn: in.TurnID, Files: map[string]tools.Unsaved{}}
+	now := unsavedTexts{Turn: in.TurnID, Files: map[string]tools.Unsaved{}, URIs: map[string]string{}}
 	for _, p := range in.Pending {
 		contexts, err := a.contexts(ctx, p)
 		if err != nil {
@@ -49,6 +52,7 @@ func (a *Activities) noteUnsaved(ctx context.Context, in agent.ModelStepInput) e
 		for _, c := range contexts {
 			if name, ok := inFolder(in.Folder, c.URI); ok && c.Kind == "file" && c.Unsaved {
 				now.Files[name] = tools.Unsaved{Text: c.Text, Base: c.Base, Omitted: c.Omitted}
+				now.URIs[name], now.Holder = c.URI, c.Holder
 			}
 		}
 	}
@@ -62,18 +66,22 @@ func (a *Activities) noteUnsaved(ctx context.Context, in agent.ModelStepInput) e
 		}
 		for name, u := range before.Files {
 			if _, newer := now.Files[name]; !newer {
-				now.Files[name] = u
+				now.Files[name], now.URIs[name] = u, before.URIs[name]
 			}
 		}
 	}
 	if len(now.Files) == 0 && len(before.Files) == 0 {
 		return nil
 	}
-	data, err := json.Marshal(now)
+	return a.saveUnsaved(ctx, in.SessionID, now)
+}
+
+func (a *Activities) saveUnsaved(ctx context.Context, session string, u unsavedTexts) error {
+	data, err := json.Marshal(u)
 	if err != nil {
 		return fmt.Errorf("note what is unsaved: %w", err)
 	}
-	return a.plans(in.SessionID).Save(ctx, unsavedKey, data)
+	return a.plans(session).Save(ctx, unsavedKey, data)
 }
 
 func (a *Activities) loadUnsaved(ctx context.Context, session string) (unsavedTexts, error) {
@@ -88,10 +96,14 @@ func (a *Activities) loadUnsaved(ctx context.Context, session string) (unsavedTe
 	return u, nil
 }
 
-// unsaved returns what the tools of a session see otherwise than it is on disk.
-func (a *Activities) unsaved(ctx context.Context, session string) (map[string]tools.Unsaved, error) {
+// unsaved returns what the tools of a session see otherwise than it is on disk, and how that is changed in the editor; nil when
+// it cannot be.
+func (a *Activities) unsaved(ctx context.Context, session string) (map[string]tools.Unsaved, editFunc, error) {
 	u, err := a.loadUnsaved(ctx, session)
-	return u.Files, err
+	if err != nil || u.Holder == "" {
+		return u.Files, nil, err
+	}
+	return u.Files, a.intoEditor(session), nil
 }
 
 // inPlace says whether a sandbox works on the very files that the user's editor has open.

@@ -20,6 +20,7 @@ import (
 	"sandboxagent/editors"
 	"sandboxagent/internal/agent"
 	"sandboxagent/internal/blob"
+	"sandboxagent/internal/buffers"
 	"sandboxagent/internal/checkpoint"
 	"sandboxagent/internal/checkpoint/commands"
 	"sandboxagent/internal/config"
@@ -354,6 +355,8 @@ func (p *process) answerCalls(acts *Activities) {
 	p.hub.Handle(MethodReadOutput, r.readOutput)
 	p.hub.Handle(MethodStatus, r.readStatus)
 	p.hub.Handle(MethodHoldUnsaved, r.holdUnsaved)
+	p.hub.Handle(buffers.MethodTake, acts.takeEdit)
+	p.hub.Handle(buffers.MethodAnswer, acts.answerEdit)
 	p.hub.Handle(MethodCheckpoint, onCheckpoints(acts, commands.Subject.Take))
 	p.hub.Handle(MethodCheckpoints, onCheckpoints(acts, commands.Subject.List))
 	p.hub.Handle(MethodDiff, onCheckpoints(acts, commands.Subject.Diff))

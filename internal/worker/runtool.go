@@ -83,7 +83,7 @@ func (a *Activities) try(ctx context.Context, in agent.RunToolInput, call tools.
 	defer sb.Close()
 	live.kept.again() // a call that is found again tells its output from its beginning
 	env := tools.Env{Sandbox: sb, Blobs: a.Blobs, Plans: a.plans(in.SessionID), OnOutput: live.output, InPlace: inPlace(in.Sandbox)}
-	if env.Unsaved, err = a.unsaved(ctx, in.SessionID); err != nil {
+	if env.Unsaved, env.Editor, err = a.unsaved(ctx, in.SessionID); err != nil {
 		return tools.Result{}, false, err
 	}
 	if in.Stop {

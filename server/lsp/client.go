@@ -39,6 +39,7 @@ type client struct {
 	attached  attachments
 	progress  progressTable
 	answers   answerFiles
+	holding   holding
 	trace     trace
 
 	requests      map[string]func(context.Context, json.RawMessage) (any, error)

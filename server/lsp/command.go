@@ -20,7 +20,7 @@ func (c *client) command(ctx context.Context, name string, raw json.RawMessage) 
 		raw = c.settings.fill(raw)
 	case editors.Ask.Name:
 		var err error
-		if raw, err = withUnsaved(raw, c.documents.Unsaved(), c.folders.list()); err != nil {
+		if raw, err = withUnsaved(raw, c.documents.Unsaved(), c.folders.list(), c.serveBuffers()); err != nil {
 			return nil, err
 		}
 	case editors.Restore.Name, editors.Switch.Name, editors.Adopt.Name:

@@ -193,7 +193,7 @@ func TestUnsavedTextIsBounded(t *testing.T) {
 		docs = append(docs, document{URI: fmt.Sprintf("file:///w/%d", i), Text: longText(100 << 10)})
 	}
 	whole := 0
-	items := unsavedItems(docs, []string{"file:///w"}, nil)
+	items := unsavedItems(docs, []string{"file:///w"}, nil, "me")
 	for _, item := range items {
 		if !item.Omitted {
 			whole++
@@ -202,7 +202,7 @@ func TestUnsavedTextIsBounded(t *testing.T) {
 	}
 	require.Equal(t, 2, whole)
 	require.True(t, len(items) == 5, "the others are named")
-	require.True(t, len(unsavedItems(slices.Repeat(docs, 100), []string{"file:///w"}, nil)) == maxUnsaved)
+	require.True(t, len(unsavedItems(slices.Repeat(docs, 100), []string{"file:///w"}, nil, "me")) == maxUnsaved)
 }
 
 func TestOddNotificationsDoNoHarm(t *testing.T) {
@@ -228,7 +228,7 @@ func TestUnsavedTextNamesTheFileItChanges(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "a b"), []byte("\uFEFFdisk\r\n"), 0o600))
 	require.NoError(t, os.Mkdir(filepath.Join(folder, "dir"), 0o700))
 	docs := []document{{URI: "file://" + folder + "/a%20b", Text: "typed"}, {URI: "file://" + folder + "/new", Text: "n"}, {URI: "file://" + folder + "/dir", Text: "d"}}
-	items := unsavedItems(docs, []string{"file://" + folder}, nil)
+	items := unsavedItems(docs, []string{"file://" + folder}, nil, "me")
 	require.Len(t, items, 3)
 	require.Equal(t, patch.TextSum([]byte("disk\n")), items[0].Base)
 	require.Empty(t, items[1].Base)

@@ -17,6 +17,7 @@ type abilities struct {
 	WorkDoneProgress bool
 	ShowDocument     bool
 	Configuration    bool
+	ApplyEdit        bool
 }
 
 // initializeParams is the part of the LSP's InitializeParams that matters. The full type of go.lsp.dev/protocol refuses
@@ -104,12 +105,13 @@ func abilitiesOf(raw json.RawMessage) abilities {
 		} `json:"window"`
 		Workspace struct {
 			Configuration bool `json:"configuration"`
+			ApplyEdit     bool `json:"applyEdit"`
 		} `json:"workspace"`
 	}
 	if json.Unmarshal(raw, &p) != nil {
 		return abilities{}
 	}
-	return abilities{p.Window.WorkDoneProgress, p.Window.ShowDocument.Support, p.Workspace.Configuration}
+	return abilities{p.Window.WorkDoneProgress, p.Window.ShowDocument.Support, p.Workspace.Configuration, p.Workspace.ApplyEdit}
 }
 
 func (c *client) capabilities(ctx context.Context, executeCommands bool) serverCapabilities {

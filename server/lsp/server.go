@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"sandboxagent/editors"
+	"sandboxagent/internal/buffers"
 )
 
 // Exit statuses of a server.
@@ -64,6 +65,9 @@ type Options struct {
 	// Unsaved returns a context whose command leaves files alone, absolute paths, that the editor shows with unsaved changes.
 	// Optional.
 	Unsaved func(ctx context.Context, files []string) context.Context
+	// Buffers has apply called, until ctx ends, with the agent's changes of the documents that this holder's editor shows
+	// unsaved. Optional.
+	Buffers func(ctx context.Context, holder string, apply func(context.Context, buffers.Edit) buffers.Answer)
 	Broken  error        // when set, what every command but doctor answers
 	Log     *slog.Logger // optional
 }

@@ -3,6 +3,7 @@
 package lsp
 
 import (
+	"strings"
 	"unicode/utf8"
 
 	"sandboxagent/editors"
@@ -46,6 +47,20 @@ func lineStart(text string, line int) (int, bool) {
 		}
 	}
 	return 0, false
+}
+
+// position returns the position of a byte offset, the counterpart of offset.
+func position(text string, at int) editors.Position {
+	var p editors.Position
+	for i, r := range text[:at] {
+		switch {
+		case r == '\n', r == '\r' && !strings.HasPrefix(text[i+1:], "\n"):
+			p = editors.Position{Line: p.Line + 1}
+		default:
+			p.Character += units16(r)
+		}
+	}
+	return p
 }
 
 // units16 counts the UTF-16 code units of r.

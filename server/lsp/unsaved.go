@@ -23,7 +23,7 @@ const (
 
 // withUnsaved adds the unsaved documents of the folders to the params of an ask. Params that are no object, or have
 // something else than an array as context, are returned as they are: their error is for the command to find.
-func withUnsaved(raw json.RawMessage, docs []document, folders []string) (json.RawMessage, error) {
+func withUnsaved(raw json.RawMessage, docs []document, folders []string, holder string) (json.RawMessage, error) {
 	var fields map[string]json.RawMessage
 	if len(docs) == 0 || json.Unmarshal(raw, &fields) != nil || fields == nil {
 		return raw, nil
@@ -35,7 +35,7 @@ func withUnsaved(raw json.RawMessage, docs []document, folders []string) (json.R
 	if f := ""; json.Unmarshal(fields["workspaceFolder"], &f) == nil && f != "" {
 		folders = []string{f}
 	}
-	added := unsavedItems(docs, folders, filesOf(given))
+	added := unsavedItems(docs, folders, filesOf(given), holder)
 	if len(added) == 0 {
 		return raw, nil
 	}
@@ -77,7 +77,7 @@ func filesOf(items []json.RawMessage) map[string]bool {
 }
 
 // unsavedItems are the documents that the client has not given itself. Of what is too large only the name goes along.
-func unsavedItems(docs []document, folders []string, given map[string]bool) []editors.Context {
+func unsavedItems(docs []document, folders []string, given map[string]bool, holder string) []editors.Context {
 	var items []editors.Context
 	left := unsavedBytes
 	for _, doc := range docs {
@@ -87,7 +87,7 @@ func unsavedItems(docs []document, folders []string, given map[string]bool) []ed
 		item := editors.Context{Kind: "file", URI: doc.URI, Unsaved: true}
 		if item.Omitted = len(doc.Text) > left; !item.Omitted {
 			left -= len(doc.Text)
-			item.Text, item.Base = doc.Text, baseOf(doc.URI)
+			item.Text, item.Base, item.Holder = doc.Text, baseOf(doc.URI), holder
 		}
 		items = append(items, item)
 	}

@@ -666,6 +666,7 @@
 ---@field unsaved? boolean Unsaved: Text is what the editor shows; the file on disk is older. The agent's tools then see Text, unless it is Omitted, because it is too large, or the file is no longer the one that Base names (made by the server; "": there is none).
 ---@field omitted? boolean
 ---@field base? string
+---@field holder? string Holder is the server that has the document of the editor, and passes changes on to it.
 
 ---Range is a range of a document in LSP positions (UTF-16).
 ---@class sandboxagent.Range
