@@ -8,6 +8,7 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -92,16 +93,6 @@ func (s Subject) Take(ctx context.Context, p editors.CheckpointParams) (editors.
 		out.Skipped = append(out.Skipped, editors.Skipped{Path: text(n.Path), Reason: n.Reason.String()})
 	}
 	return out, nil
-}
-
-// TakeForTurn pictures the workspace around a turn, once under an effect id.
-func (s Subject) TakeForTurn(ctx context.Context, turn int, item, summary, effect string) (editors.Checkpoint, error) {
-	ref := s.ref(checkpoint.Turn, summary)
-	ref.Turn, ref.Item, ref.Effect = turn, item, effect
-	if _, err := s.take(ctx, &ref); err != nil {
-		return editors.Checkpoint{}, Error(err)
-	}
-	return describe(ref), nil
 }
 
 func (s Subject) ref(reason checkpoint.Reason, summary string) checkpoint.Ref {
@@ -309,7 +300,7 @@ func Error(err error) error {
 	if errors.As(err, &s) && s.Message != "" {
 		e.Message, e.Detail = s.Message, err.Error()
 		if s.Path != "" {
-			e.Message = text(s.Path) + ": " + s.Message
+			e.Message = strconv.Quote(s.Path) + ": " + s.Message
 		}
 	}
 	return e

@@ -54,9 +54,11 @@ func (d *desk) text(path string) string {
 func (d *desk) turn() string {
 	d.t.Helper()
 	d.n++
-	c, err := d.s.TakeForTurn(context.Background(), d.n, "i", "turn", "")
+	ref := d.s.ref(checkpoint.Turn, "turn")
+	ref.Turn, ref.Item = d.n, "i"
+	_, err := d.s.take(context.Background(), &ref)
 	require.NoError(d.t, err)
-	return c.ID
+	return ref.Checkpoint
 }
 
 func (d *desk) restore(p editors.RestoreParams) editors.RestoreResult {

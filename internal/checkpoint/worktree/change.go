@@ -157,8 +157,9 @@ type change struct {
 	by      any // who worked on it last
 	orphan  bool
 
-	undo []func() error
-	kept []Kept
+	undo  []func() error
+	kept  []Kept
+	moved []moved
 
 	resumed  bool // after a crash: what is staged may be used already
 	precious bool // the stage holds something of the user that could not be put back

@@ -180,6 +180,9 @@ func (n *change) carryOut() (Outcome, error) {
 	if err == nil && n.resumed {
 		err = n.salvage()
 	}
+	if err == nil {
+		err = n.giveBackLate()
+	}
 	o := Outcome{Kept: n.kept}
 	if err == nil {
 		err = n.record(phaseDone, &o)

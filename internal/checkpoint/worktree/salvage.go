@@ -34,10 +34,15 @@ func (n *change) salvage() error {
 			continue
 		}
 		s := &n.Steps[i]
-		if matches(n.dir, name, s.Before) || matches(n.dir, name, s.After) {
+		st, _ := statAt(n.dir, name)
+		switch {
+		case s.Before != nil && matches(n.dir, name, s.Before):
+			n.movedAway(i, name, &st)
+			continue
+		case matches(n.dir, name, s.After):
 			continue
 		}
-		if err := n.giveBack(f, s, name); err != nil {
+		if err := n.giveBack(f, s, name, changedMeanwhile); err != nil {
 			return fileError(s.Path, err)
 		}
 	}
@@ -46,7 +51,7 @@ func (n *change) salvage() error {
 
 // giveBack moves something of the user's to where it was: in exchange for what the step brought, beside what is somebody
 // else's, or to the top when its directory is gone.
-func (n *change) giveBack(f *finder, s *Step, staged string) error {
+func (n *change) giveBack(f *finder, s *Step, staged, reason string) error {
 	dir, name, err := f.find(s.Path)
 	if gone(err) {
 		dir, name, err = n.root, path.Base(s.Path), nil
@@ -55,7 +60,7 @@ func (n *change) giveBack(f *finder, s *Step, staged string) error {
 		return err
 	}
 	if !slices.ContainsFunc(n.kept, func(k Kept) bool { return k.Path == s.Path }) {
-		n.keep(s, true, changedMeanwhile)
+		n.keep(s, true, reason)
 	}
 	return writable(dir, func() error {
 		if s.brings() && matches(dir, name, s.After) {

@@ -51,7 +51,7 @@ func (n *change) step(f *finder, i int) error {
 		return nil
 	}
 	done := len(n.undo)
-	err = writable(dir, func() error { return n.act(s, dir, name, staged) })
+	err = writable(dir, func() error { return n.act(i, dir, name, staged) })
 	if forbidden(err) && len(n.undo) == done {
 		n.keep(s, false, "it may not be changed")
 		return nil
@@ -110,14 +110,15 @@ func (n *change) at(path string, do func(dir int, name string) error) error {
 }
 
 // act changes what is at dir/name, which is as expected. What is to come is in the stage.
-func (n *change) act(s *Step, dir int, name, staged string) error {
+func (n *change) act(i, dir int, name, staged string) error {
+	s := &n.Steps[i]
 	before, after := s.Before, s.After
 	switch {
 	case after == nil && before.Kind == tree.Dir:
 		_, err := n.removeDir(s, dir, name)
 		return err
 	case after == nil:
-		_, err := n.takeAway(s, dir, name, staged)
+		_, err := n.takeAway(i, dir, name)
 		return err
 	case before != nil && before.Kind == tree.Dir && after.Kind == tree.Dir:
 		return nil // its permissions come last
@@ -128,7 +129,7 @@ func (n *change) act(s *Step, dir int, name, staged string) error {
 		return n.bring(s, dir, name, staged)
 	case after.Kind == tree.Dir:
 		if before != nil {
-			if ok, err := n.takeAway(s, dir, name, staged); err != nil || !ok {
+			if ok, err := n.takeAway(i, dir, name); err != nil || !ok {
 				return err
 			}
 		}
@@ -138,7 +139,7 @@ func (n *change) act(s *Step, dir int, name, staged string) error {
 	case !s.brings():
 		return n.chmodFile(s, dir, name)
 	}
-	return n.replace(s, dir, name, staged)
+	return n.replace(i, dir, name, staged)
 }
 
 // undoAt remembers how a step is undone.
@@ -183,16 +184,23 @@ func (n *change) makeDir(s *Step, dir int, name string) error {
 }
 
 // takeAway moves a file or link into the stage.
-func (n *change) takeAway(s *Step, dir int, name, staged string) (bool, error) {
-	old := oldPrefix + staged
+func (n *change) takeAway(i, dir int, name string) (bool, error) {
+	s, old := &n.Steps[i], oldPrefix+strconv.Itoa(i)
 	if err := moveNew(dir, name, n.dir, old); err != nil {
 		return false, err
 	}
+	st, _ := statAt(n.dir, old) // what cannot be looked at does not match
 	if !matches(n.dir, old, s.Before) {
 		n.keep(s, true, changedMeanwhile)
 		return false, n.putBack(dir, name, old)
 	}
-	n.undoAt(s, func(dir int, name string) error { return n.putBack(dir, name, old) })
+	n.movedAway(i, old, &st)
+	n.undoAt(s, func(dir int, name string) error {
+		if _, err := statAt(n.dir, old); gone(err) {
+			return nil // given back
+		}
+		return n.putBack(dir, name, old)
+	})
 	return true, nil
 }
 
@@ -229,16 +237,19 @@ func (n *change) bring(s *Step, dir int, name, staged string) error {
 }
 
 // replace exchanges a file or link for what is staged.
-func (n *change) replace(s *Step, dir int, name, staged string) error {
+func (n *change) replace(i, dir int, name, staged string) error {
+	s := &n.Steps[i]
 	if err := exchange(n.dir, staged, dir, name); err != nil {
 		return err
 	}
+	st, _ := statAt(n.dir, staged) // what cannot be looked at does not match
 	if !matches(n.dir, staged, s.Before) {
 		n.keep(s, true, changedMeanwhile)
 		err := exchange(n.dir, staged, dir, name)
 		n.precious = n.precious || err != nil
 		return err
 	}
+	n.movedAway(i, staged, &st)
 	n.undoAt(s, func(dir int, name string) error {
 		if !matches(dir, name, s.After) {
 			return nil // somebody's by now

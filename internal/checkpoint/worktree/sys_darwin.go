@@ -28,3 +28,6 @@ func chmodAt(dir int, name string, perm uint32) error {
 func keepsAttribute(string) bool { return true }
 
 func syncAll(int) error { return unix.Sync() }
+
+// writers cannot be told of.
+func writers(int) bool { return false }

@@ -64,5 +64,15 @@ func keepsAttribute(name string) bool {
 	return strings.HasPrefix(name, "user.") || name == "system.posix_acl_access"
 }
 
+// writers tells whether somebody has a file open for writing, or mapped so: then nobody gets a lease for reading.
+func writers(fd int) bool {
+	_, err := unix.FcntlInt(uintptr(fd), unix.F_SETLEASE, unix.F_RDLCK)
+	if err != nil {
+		return errors.Is(err, syscall.EAGAIN) // else nobody can tell
+	}
+	_, _ = unix.FcntlInt(uintptr(fd), unix.F_SETLEASE, unix.F_UNLCK)
+	return false
+}
+
 // syncAll makes everything on the file system durable.
 func syncAll(fd int) error { return unix.Syncfs(fd) }
