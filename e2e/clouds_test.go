@@ -274,12 +274,14 @@ func notices(events []editors.EventMessage) string {
 
 func TestNoSecretComesToACloudByARestoreOrAnAdoption(t *testing.T) {
 	c := inClouds(t, rules(
+		run("work", `echo w > work`, "Worked."),
 		run("look", `ls -A | tr '\n' ' '`, "Looked."),
 		run("forked", `echo TOKEN=of-the-fork > .env; echo f > by-fork`, "Made."),
 	))
 	c.project()
 	id := c.session()
 	c.ok(nil, "switch", "--session", id, "e2b")
+	c.done(id, "work") // what the agent has seen last has no secrets any more
 	var all editors.CheckpointsResult
 	c.ok(&all, "checkpoints", id)
 	at := slices.IndexFunc(all.Checkpoints, func(p editors.Checkpoint) bool { return p.Summary == "Before moving to e2b" })

@@ -81,7 +81,7 @@ func (f *finder) sandboxes(ctx context.Context, kind editors.BackendKind, l sand
 	}
 	for _, x := range found {
 		session, epoch, ok := splitID(x.ID)
-		if !ok || x.HostID != f.acts.HostID {
+		if !ok || x.HostID != "" && x.HostID != f.acts.HostID { // those of a cloud are no host's: their realm tells whose they are
 			continue
 		}
 		if x.Away != "" {

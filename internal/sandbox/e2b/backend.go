@@ -178,7 +178,7 @@ func (b *Backend) Available(context.Context) error {
 func (b *Backend) key(op string) (string, error) {
 	key := strings.TrimSpace(b.opts.APIKey())
 	if key == "" {
-		return "", sandbox.Errorf(sandbox.ClassDenied, op, "there is no API key of E2B: set E2B_API_KEY, or give one with the command setSecret")
+		return "", sandbox.Errorf(sandbox.ClassDenied, op, "there is no API key of E2B: set E2B_API_KEY in the environment, or in the file .env beside config.toml, or give the key in the editor (setSecret)")
 	}
 	return key, nil
 }
