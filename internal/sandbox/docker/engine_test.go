@@ -18,6 +18,7 @@ import (
 	"syscall"
 	"testing"
 
+	cerrdefs "github.com/containerd/errdefs"
 	"github.com/stretchr/testify/require"
 
 	"sandboxagent/internal/sandbox"
@@ -212,4 +213,13 @@ func TestStartFails(t *testing.T) {
 		}
 		require.ErrorContains(t, err, "the image img has no program sleep")
 	}
+}
+
+// What is no name of an image is said with what to do about it.
+func TestNoNameOfAnImage(t *testing.T) {
+	e := &engine{endpoint: endpoint{where: "at /socket"}}
+	err := lookFailed("Bad IMAGE", e.failed(opPull, cerrdefs.ErrInvalidArgument))
+	require.Equal(t, sandbox.ClassInvalid, sandbox.ClassOf(err))
+	require.ErrorContains(t, err, `"Bad IMAGE" is no name of an image: choose one such as python:3-slim with --image`)
+	require.ErrorContains(t, lookFailed("img", e.failed(opPull, cerrdefs.ErrInternal)), "refused")
 }

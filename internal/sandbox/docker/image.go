@@ -27,7 +27,7 @@ func (b *Backend) image(ctx context.Context, e *engine, name string, tell func(s
 	defer cancel()
 	_, err := e.ImageInspect(look, name)
 	if !missing(err) {
-		return e.failed("look for the image "+name, err)
+		return lookFailed(name, e.failed("look for the image "+name, err))
 	}
 	tell("The image " + name + " is pulled; this happens once.")
 	ctx, stop := context.WithTimeout(ctx, pullTime)
@@ -41,6 +41,17 @@ func (b *Backend) image(ctx context.Context, e *engine, name string, tell func(s
 		return e.pullFailed(name, err)
 	}
 	return nil
+}
+
+// lookFailed says what to do about what is no name of an image.
+func lookFailed(name string, err error) error {
+	if sandbox.ClassOf(err) != sandbox.ClassInvalid {
+		return err
+	}
+	return &sandbox.Error{
+		Class: sandbox.ClassInvalid, Op: opPull, Err: err,
+		Message: fmt.Sprintf("%q is no name of an image: choose one such as %s with --image or SANDBOX_AGENT_DOCKER_IMAGE", name, DefaultImage),
+	}
 }
 
 // progress is one message about a pull.
