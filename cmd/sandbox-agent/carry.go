@@ -17,7 +17,7 @@ func (a *app) printCarry(c editors.Carry, files bool) {
 	a.printf("%s%s.\n", upperFirst(c.Summary()), amount)
 	if files {
 		for _, f := range c.Files {
-			a.printf("%-8s %s\n", f.Kind, plain(f.Path))
+			a.printf("%-8s %s\n", f.Kind, name(f.Path))
 		}
 		a.more(c.Changes() - len(c.Files))
 	}
@@ -27,7 +27,7 @@ func (a *app) printCarry(c editors.Carry, files bool) {
 
 func (a *app) printSkipped(what string, list []editors.Skipped, all int) {
 	for _, s := range list {
-		a.printf("%s %s (%s)\n", what, plain(s.Path), plain(s.Reason))
+		a.printf("%s %s (%s)\n", what, name(s.Path), line(s.Reason))
 	}
 	a.more(all - len(list))
 }

@@ -40,7 +40,7 @@ func TestSwitchVerb(t *testing.T) {
 
 	require.Equal(t, outcome{
 		statusDone, "s1 would run in docker (debian).\n" + summary +
-			"added    new\nchanged  old\nmerged   both\nremoved  gone\n… and 2 more\nleft out pipe (a pipe)\n… and 4 more\n", "",
+			"added    new\nchanged  old\nmerged   both\nremoved  \"gone\\x1b\"\n… and 2 more\nleft out pipe (a pipe)\n… and 4 more\n", "",
 	}, runVerb(t, f, "switch", "--session", "s1", "--dry-run", "docker"))
 	require.True(t, asked.DryRun)
 

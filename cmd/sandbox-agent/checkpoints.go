@@ -6,8 +6,11 @@ import (
 	"context"
 	"fmt"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -80,7 +83,17 @@ func (a *app) restoreVerb() *cobra.Command {
 		RunE: onCheckpoints(a, &dir, 1, editors.Restore, commands.Subject.Restore, func(session string, rest []string) editors.RestoreParams {
 			p.SessionID, p.CheckpointID = session, rest[0]
 			return p
-		}, (*app).printRestored),
+		}, func(a *app, r editors.RestoreResult) error {
+			a.printRestored(r)
+			if r.Undo != "" && len(r.Restored) > 0 {
+				a.notice("To undo: " + a.undoing(p.SessionID, dir, r.Undo))
+			}
+			return nil
+		}, func(r editors.RestoreResult) {
+			if !p.DryRun && missed(r, p.Paths) {
+				a.status = statusFailed
+			}
+		}),
 	}
 	cmd.Flags().BoolVar(&p.DryRun, "dry-run", false, "only tell what would happen")
 	cmd.Flags().StringArrayVar(&p.Paths, "path", nil, "only this path and what is below it; may be repeated")
@@ -96,13 +109,16 @@ func workspaceFlag(cmd *cobra.Command, dir *string) {
 // more than the command itself takes.
 func onCheckpoints[P, R any](
 	a *app, dir *string, own int, def editors.Def[P, R], direct func(commands.Subject, context.Context, P) (R, error),
-	params func(session string, rest []string) P, show func(*app, R) error,
+	params func(session string, rest []string) P, show func(*app, R) error, after ...func(R),
 ) func(*cobra.Command, []string) error {
 	answer := func(result R, err error) error {
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case a.json:
+		}
+		for _, do := range after {
+			do(result)
+		}
+		if a.json {
 			return a.printJSON(result)
 		}
 		return show(a, result)
@@ -171,7 +187,7 @@ func (a *app) printCheckpoint(r editors.CheckpointResult) error {
 		a.notice("It is partial: some files could not be read.")
 	}
 	for _, s := range r.Skipped {
-		a.notice(fmt.Sprintf("%s: %s", s.Path, s.Reason))
+		a.notice(fmt.Sprintf("%s: %s", name(s.Path), s.Reason))
 	}
 	if more := r.SkippedAll - len(r.Skipped); more > 0 {
 		a.notice(fmt.Sprintf("and %d more", more))
@@ -183,7 +199,7 @@ func (a *app) printCheckpoints(r editors.CheckpointsResult) error {
 	if len(r.Checkpoints) == 0 {
 		a.notice("There is no checkpoint. Take one: sandbox-agent checkpoint")
 	}
-	for _, c := range r.Checkpoints {
+	for _, c := range together(r.Checkpoints) {
 		turn := "-"
 		if c.TurnID > 0 {
 			turn = fmt.Sprint(c.TurnID)
@@ -193,17 +209,36 @@ func (a *app) printCheckpoints(r editors.CheckpointsResult) error {
 	return nil
 }
 
+// together joins what one checkpoint was kept for more than once: a folder that has not changed has the same one.
+func together(all []editors.Checkpoint) []editors.Checkpoint {
+	var rows []editors.Checkpoint
+	at := map[string]int{}
+	for _, c := range all {
+		i, known := at[c.ID]
+		if !known {
+			at[c.ID] = len(rows)
+			rows = append(rows, c)
+			continue
+		}
+		if row := &rows[i]; row.TurnID == 0 {
+			row.TurnID = c.TurnID
+		}
+		rows[i].Summary += "; " + c.Summary
+	}
+	return rows
+}
+
 func (a *app) printDiff(r editors.DiffResult) error {
 	for _, f := range r.Files {
 		switch {
-		case f.Patch != "":
+		case f.Patch != "" && name(f.Path) == f.Path: // the names in a patch are bare
 			a.printf("%s", plain(f.Patch))
 		case f.Kind == "renamed":
-			a.printf("renamed %s → %s\n", plain(f.OldPath), plain(f.Path))
+			a.printf("renamed %s → %s\n", name(f.OldPath), name(f.Path))
 		case f.Binary:
-			a.printf("%s %s (binary)\n", f.Kind, plain(f.Path))
+			a.printf("%s %s (binary)\n", f.Kind, name(f.Path))
 		default:
-			a.printf("%s %s\n", f.Kind, plain(f.Path))
+			a.printf("%s %s\n", f.Kind, name(f.Path))
 		}
 	}
 	if r.Truncated {
@@ -212,7 +247,7 @@ func (a *app) printDiff(r editors.DiffResult) error {
 	return nil
 }
 
-func (a *app) printRestored(r editors.RestoreResult) error {
+func (a *app) printRestored(r editors.RestoreResult) {
 	became := r.Files
 	if len(became) == 0 {
 		for _, path := range r.Restored {
@@ -220,13 +255,16 @@ func (a *app) printRestored(r editors.RestoreResult) error {
 		}
 	}
 	for _, f := range became {
-		a.printf("%-8s %s\n", inPast(f.Kind), plain(f.Path))
+		a.printf("%-8s %s\n", inPast(f.Kind), name(f.Path))
 	}
 	for _, path := range r.Kept {
-		a.printf("kept     %s (%s)\n", plain(path), plain(r.Reasons[path]))
+		a.printf("kept     %s (%s)\n", name(path), line(r.Reasons[path]))
 	}
 	for _, path := range r.Conflicts {
-		a.printf("conflict %s (%s)\n", plain(path), plain(r.Reasons[path]))
+		a.printf("conflict %s (%s)\n", name(path), line(r.Reasons[path]))
+	}
+	if left := len(r.Kept) + len(r.Conflicts); left > 0 && r.Undo != "" {
+		a.notice(fmt.Sprintf("Not restored: %d of %d.", left, left+len(r.Restored)))
 	}
 	switch {
 	case r.Truncated:
@@ -234,14 +272,42 @@ func (a *app) printRestored(r editors.RestoreResult) error {
 	case len(r.Restored)+len(r.Kept)+len(r.Conflicts) == 0:
 		a.notice("Nothing differs.")
 	}
-	switch {
-	case len(r.Restored) == 0:
-	case r.Undo == "":
+	if r.Undo == "" && len(r.Restored) > 0 {
 		a.notice("Nothing has changed yet: this is what a restore would do.")
-	default:
-		a.notice("To undo: sandbox-agent restore … " + brief(r.Undo))
 	}
-	return nil
+}
+
+// undoing is the command that takes a restore back, wherever it is typed.
+func (a *app) undoing(session, dir, undo string) string {
+	if session == "" {
+		session = "--workspace ."
+		if path, err := a.absolute(dir); err == nil {
+			session = "--workspace " + shellWord(path)
+		}
+	}
+	return "sandbox-agent restore " + session + " " + brief(undo)
+}
+
+// shellWord writes s as one word for a shell.
+func shellWord(s string) string {
+	plainly := func(r rune) bool {
+		return r > 0x7f || unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("/._-+:@%,=", r)
+	}
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !plainly(r) }) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// missed tells whether something that was asked for by its path did not go back. Git's own state never does.
+func missed(r editors.RestoreResult, asked []string) bool {
+	if len(asked) == 0 {
+		return false
+	}
+	gitOwn := func(path string) bool { return path == ".git" || strings.HasSuffix(path, "/.git") }
+	return len(r.Conflicts) > 0 || slices.ContainsFunc(r.Kept, func(path string) bool {
+		return !gitOwn(path) || slices.Contains(asked, path)
+	})
 }
 
 // inPast says what a restore did to a file.

@@ -11,7 +11,9 @@ import (
 	"io"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -117,10 +119,9 @@ func TestCheckpointsOfAFolder(t *testing.T) {
 
 	out = f.run("checkpoints")
 	lines := strings.Split(strings.TrimSpace(out.stdout), "\n")
-	require.Len(t, lines, 3, out.stdout)
-	require.Contains(t, lines[0], "the beginning")
-	require.Contains(t, lines[1], "Requested")
-	require.Contains(t, lines[2], "Before restoring "+first[:12])
+	require.Len(t, lines, 2, out.stdout)
+	require.Contains(t, lines[0], "the beginning; Requested", "one checkpoint is one row")
+	require.Contains(t, lines[1], "Before restoring "+first[:12])
 	out = f.run("restore", restored.Undo)
 	require.Equal(t, statusDone, out.status, out.stderr)
 	require.FileExists(t, filepath.Join(f.dir, "bin"))
@@ -179,10 +180,10 @@ func TestCheckpointsOfASession(t *testing.T) {
 		}, Conflicts: []string{"b"}, Reasons: map[string]string{"b": "it was changed meanwhile"}, Undo: id}, nil
 	})
 	for _, tt := range []struct{ args, stdout, stderr string }{
-		{"checkpoint s1 --summary now", id + "\n", "· It is partial: some files could not be read.\n· pipe: a pipe\n· and 2 more\n"},
+		{"checkpoint s1 --summary now", id + "\n", "· It is partial: some files could not be read.\n· \"p\\x1bipe\": a pipe\n· and 2 more\n"},
 		{"checkpoints s1", "abababababab  2026-01-02 03:04:05    3  Turn 3\n", ""},
 		{"diff s1 --from abab --path a --path b", "renamed old → new\nremoved d/\n", "· There is more; name paths by --path to see it.\n"},
-		{"restore s1 abab", "created  a\nremoved  d\nmerged   m\nchanged  x\nconflict b (it was changed meanwhile)\n", "· To undo: sandbox-agent restore … abababababab\n"},
+		{"restore s1 abab", "created  a\nremoved  d\nmerged   m\nchanged  x\nconflict b (it was changed meanwhile)\n", "· Not restored: 1 of 5.\n· To undo: sandbox-agent restore s1 abababababab\n"},
 	} {
 		require.Equal(t, outcome{statusDone, tt.stdout, tt.stderr}, runVerb(t, f, strings.Fields(tt.args)...), tt.args)
 	}
@@ -238,8 +239,67 @@ func TestAFolderIsClearedUp(t *testing.T) {
 		require.NoDirExists(t, stage, verb)
 	}
 	f.write(".sandbox-restore-left/committing", "")
-	require.Contains(t, f.run("checkpoints").stderr, ".sandbox-restore-left: a restore of this folder was cut short")
+	require.Contains(t, f.run("checkpoints").stderr, `".sandbox-restore-left": a restore of this folder was cut short`)
 	require.Contains(t, f.run("checkpoint").stderr, ".sandbox-restore-left: an unfinished restore")
-	require.Contains(t, f.runAll("doctor").stdout, "! folder: .sandbox-restore-left: a restore")
+	require.Contains(t, f.runAll("doctor").stdout, `! folder: ".sandbox-restore-left": a restore`)
 	require.DirExists(t, stage)
+}
+
+// TestNamesForgeNoLines: a file is called whatever somebody likes.
+func TestNamesForgeNoLines(t *testing.T) {
+	f := newPlainFolder(t)
+	const forged = "x\ncreated  forged\x1b[2K"
+	f.write(forged, "1")
+	id := f.id()
+	f.write(forged, "2")
+	const quoted = `"x\ncreated  forged\x1b[2K"`
+	require.Equal(t, "changed "+quoted+"\n", f.run("diff").stdout)
+	require.Equal(t, "changed  "+quoted+"\n", f.run("restore", id).stdout)
+	for _, path := range []string{"étoile", "nosuch", "x\nError: y"} {
+		out := f.run("restore", "--path", path, id)
+		require.Equal(t, statusFailed, out.status)
+		require.Equal(t, "Error: "+strconv.Quote(path)+": it is neither in the checkpoint nor in the workspace\n", out.stderr)
+	}
+}
+
+// TestUndoIsACommand that works wherever it is typed.
+func TestUndoIsACommand(t *testing.T) {
+	f := newPlainFolder(t)
+	f.dir = filepath.Join(f.dir, "a b's")
+	f.write("f", "1")
+	id := f.id()
+	f.write("f", "2")
+	out := f.run("restore", id)
+	command, ok := strings.CutPrefix(strings.TrimSpace(out.stderr), "· To undo: sandbox-agent ")
+	require.True(t, ok, out.stderr)
+	words, err := exec.Command("sh", "-c", "printf '%s\\n' "+command).Output()
+	require.NoError(t, err)
+	args := strings.Split(strings.TrimSpace(string(words)), "\n")
+	require.Equal(t, []string{"restore", "--workspace", f.dir}, args[:3])
+	require.Equal(t, statusDone, f.run(args...).status)
+	b, err := os.ReadFile(filepath.Join(f.dir, "f"))
+	require.NoError(t, err)
+	require.Equal(t, "2", string(b))
+}
+
+// TestWhatWasAskedForIsMissed: a restore that left alone what was named has failed.
+func TestWhatWasAskedForIsMissed(t *testing.T) {
+	kept := editors.RestoreResult{Kept: []string{"a", ".git"}, Undo: "u"}
+	require.False(t, missed(kept, nil), "nothing was named")
+	require.True(t, missed(kept, []string{"."}))
+	require.True(t, missed(editors.RestoreResult{Conflicts: []string{"a"}}, []string{"a"}))
+	require.False(t, missed(editors.RestoreResult{Kept: []string{".git", "m/.git"}}, []string{"."}), "which restores never touch")
+	require.True(t, missed(editors.RestoreResult{Kept: []string{".git"}}, []string{".git"}))
+
+	f := newPlainFolder(t)
+	f.write("f", "1")
+	id := f.id()
+	f.write("f", "22")
+	f.env = map[string]string{"SANDBOX_AGENT_CHECKPOINT_FILE_SIZE": "1"}
+	for _, flag := range [][]string{nil, {"--json"}} {
+		out := f.run(append([]string{"restore", "--path", "f", id}, flag...)...)
+		require.Equal(t, statusFailed, out.status, out.stderr)
+		require.Contains(t, out.stdout, "no checkpoint can hold it as it is now")
+	}
+	require.Equal(t, statusDone, f.run("restore", "--dry-run", "--path", "f", id).status)
 }

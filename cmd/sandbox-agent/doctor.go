@@ -56,9 +56,9 @@ func (a *app) printChecks(checks []editors.Check) {
 		case "error":
 			mark = a.term.red("✗")
 		}
-		a.printf("%s %s: %s\n", mark, a.term.bold(plain(check.Name)), plain(check.Detail))
+		a.printf("%s %s: %s\n", mark, a.term.bold(line(check.Name)), block(check.Detail, "    "))
 		if check.Remedy != "" {
-			a.printf("    %s\n", plain(check.Remedy))
+			a.printf("    %s\n", block(check.Remedy, "    "))
 		}
 	}
 }

@@ -35,7 +35,7 @@ func (a *app) folder(dir string) (folder, error) {
 	}
 	var f folder
 	if f.path, err = filepath.EvalSymlinks(folderPath(uri)); err != nil {
-		return folder{}, usagef("%s cannot be a workspace: %v", dir, err)
+		return folder{}, noFolder(folderPath(uri), err)
 	}
 	if f.paths, err = config.ResolvePaths(a.env); err != nil {
 		return folder{}, fmt.Errorf("finding the installation: %w", err)

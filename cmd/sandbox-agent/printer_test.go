@@ -91,6 +91,19 @@ func golden(t *testing.T, name, got string) {
 func TestPlain(t *testing.T) {
 	require.Equal(t, "a[31mb\tc\nd", plain("a\x1b[31mb\tc\nd\r\x00\u202e\u009b"))
 	require.Equal(t, "a b c…", oneLine("a\nb  c d e", 6))
+	require.Equal(t, `a\x1b[31m\nb\u202e é`, line("a\x1b[31m\nb\u202e é"))
+	require.Equal(t, "one\n  two", block("one\ntwo", "  "))
+	for given, want := range map[string]string{
+		"a b/é.go": "a b/é.go", "": `""`, " a": `" a"`, "a\nb": `"a\nb"`, "\xff": `"\xff"`, `"a"`: `"\"a\""`, "a\u202eb": `"a\u202eb"`, "\ufffd": `"` + "\ufffd" + `"`,
+	} {
+		require.Equal(t, want, name(given))
+	}
+	for given, want := range map[string]string{
+		"": "", "the folder is full": "The folder is full", "nosuch: it is gone": "nosuch: it is gone", "étoile is gone": "étoile is gone",
+		"main.go is gone": "main.go is gone", `"a" is gone`: `"a" is gone`, "git's own": "Git's own",
+	} {
+		require.Equal(t, want, upperFirst(given))
+	}
 }
 
 func TestPrintingThatFails(t *testing.T) {

@@ -14,7 +14,10 @@ import (
 )
 
 // usageError says that the program was called wrongly.
-type usageError struct{ message string }
+type usageError struct {
+	message string
+	remedy  string // "": the verb's help
+}
 
 func (e *usageError) Error() string { return e.message }
 
@@ -34,6 +37,10 @@ func (a *app) report(verb *cobra.Command, err error) int {
 	}
 	known := editors.Errorf(editors.CodeInvalidParams, "%w", err)
 	known.Remedy = fmt.Sprintf("Run: %s --help", verb.CommandPath())
+	var usage *usageError
+	if errors.As(err, &usage) && usage.remedy != "" {
+		known.Remedy = usage.remedy
+	}
 	a.printError(known)
 	return statusUsage
 }
@@ -67,17 +74,17 @@ func (a *app) printError(e *editors.Error) {
 		}
 		return
 	}
-	fmt.Fprintln(a.stderr, a.term.red("Error: ")+plain(upperFirst(e.Message)))
+	fmt.Fprintln(a.stderr, a.term.red("Error: ")+block(upperFirst(e.Message), "  "))
 	if e.Code == editors.CodeConflict && e.Detail != "" { // the paths
 		fmt.Fprintln(a.stderr, "  "+strings.ReplaceAll(plain(e.Detail), "\n", "\n  "))
 	}
 	if e.Remedy != "" {
-		fmt.Fprintln(a.stderr, plain(e.Remedy))
+		fmt.Fprintln(a.stderr, block(e.Remedy, "  "))
 	}
 }
 
 // notice tells people on stderr what goes on.
-func (a *app) notice(message string) { fmt.Fprintln(a.stderr, a.term.dim("· "+plain(message))) }
+func (a *app) notice(message string) { fmt.Fprintln(a.stderr, a.term.dim("· "+line(message))) }
 
 // printJSON prints one object on one line.
 func (a *app) printJSON(v any) error {
@@ -102,8 +109,11 @@ func (a *app) result(v any, human func()) error {
 
 func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.stdout, format, args...) }
 
+// upperFirst lets a sentence of ours begin as sentences do. A name that it begins with stays as it is: only a word of plain
+// letters is touched.
 func upperFirst(s string) string {
-	if s == "" {
+	first, _, _ := strings.Cut(s, " ")
+	if first == "" || strings.ContainsFunc(first, func(r rune) bool { return r != '\'' && (r < 'a' || r > 'z') }) {
 		return s
 	}
 	return strings.ToUpper(s[:1]) + s[1:]

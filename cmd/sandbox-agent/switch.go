@@ -155,9 +155,9 @@ func wayBack(before editors.Session) string {
 func place(b editors.Backend) string {
 	switch {
 	case b.WorkspaceRoot != "":
-		return plain(b.WorkspaceRoot)
+		return name(b.WorkspaceRoot)
 	case b.Image != "":
-		return fmt.Sprintf("%s (%s)", b.Kind, plain(b.Image))
+		return fmt.Sprintf("%s (%s)", b.Kind, name(b.Image))
 	}
 	return string(b.Kind)
 }

@@ -4,8 +4,10 @@ package main
 
 import (
 	"os"
+	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/creack/pty"
 
@@ -53,6 +55,33 @@ func plain(s string) string {
 		return -1
 	}, s)
 }
+
+// name makes a path, or another name that somebody else has chosen, fit into a line: as it is, or quoted with escapes if it
+// could end the line, control the terminal or be taken for something else.
+func name(s string) string {
+	odd := func(r rune) bool { return !strconv.IsPrint(r) || r == utf8.RuneError || isBidi(r) }
+	if s == "" || strings.TrimSpace(s) != s || s[0] == '"' || strings.ContainsFunc(s, odd) {
+		return strconv.Quote(s)
+	}
+	return s
+}
+
+// line makes one line of a message: what would end it or control the terminal becomes visible.
+func line(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if strconv.IsPrint(r) && !isBidi(r) {
+			b.WriteRune(r)
+			continue
+		}
+		quoted := strconv.QuoteRune(r)
+		b.WriteString(quoted[1 : len(quoted)-1])
+	}
+	return b.String()
+}
+
+// block makes a message fit under its first line, so that no part of it can be taken for a line of ours.
+func block(s, indent string) string { return strings.ReplaceAll(plain(s), "\n", "\n"+indent) }
 
 // isBidi reports whether r changes the direction of text, by which text can look like other text.
 func isBidi(r rune) bool {

@@ -129,7 +129,7 @@ func (p *textPrinter) ended(item editors.Item) {
 	case editors.ToolCall:
 		p.toolEnded(item)
 	case editors.Notice:
-		p.line(p.term.yellow("! " + plain(item.Text)))
+		p.line(p.term.yellow("! " + block(item.Text, "  ")))
 	}
 }
 
@@ -155,7 +155,7 @@ func (p *textPrinter) messageEnded(item editors.Item) {
 
 func (p *textPrinter) toolHeader(item editors.Item) {
 	p.header = item.ID
-	p.line(p.term.cyan("● "+plain(item.Tool)) + " " + oneLine(subject(item), subjectRunes))
+	p.line(p.term.cyan("● "+line(item.Tool)) + " " + oneLine(subject(item), subjectRunes))
 }
 
 func (p *textPrinter) toolEnded(item editors.Item) {
@@ -229,7 +229,7 @@ func (p *textPrinter) toolStatus(item editors.Item) string {
 		parts = append(parts, string(item.Status))
 	}
 	if item.Error != "" {
-		parts = append(parts, plain(item.Error))
+		parts = append(parts, line(item.Error))
 	}
 	if len(parts) == 0 {
 		return ""
@@ -253,7 +253,7 @@ func (p *textPrinter) state(s *editors.State) {
 
 func (p *textPrinter) lull() error {
 	if p.waits != "" && p.waits != p.told {
-		p.note(p.term.dim("· " + plain(p.waits)))
+		p.note(p.term.dim("· " + line(p.waits)))
 	}
 	p.told = p.waits
 	return p.err
@@ -265,15 +265,15 @@ func (p *textPrinter) turnEnded(e editors.Event) {
 	case editors.TurnInterrupted:
 		p.note(p.term.yellow("Interrupted."))
 	case editors.TurnFailed:
-		p.note(p.term.red("Failed: ") + plain(e.Message))
+		p.note(p.term.red("Failed: ") + block(e.Message, "  "))
 		if e.Error != nil && e.Error.Remedy != "" {
-			p.note(plain(e.Error.Remedy))
+			p.note(block(e.Error.Remedy, "  "))
 		}
 	}
 }
 
 func (p *textPrinter) approval(a editors.Approval) error {
-	question := "May the agent run " + plain(a.Tool) + "?"
+	question := "May the agent run " + line(a.Tool) + "?"
 	if a.Tool == editors.BudgetTool {
 		question = "May the turn go on beyond its budget?"
 	}
@@ -282,10 +282,10 @@ func (p *textPrinter) approval(a editors.Approval) error {
 		p.note("    " + line)
 	}
 	if a.Reason != "" {
-		p.note(p.term.dim("  " + plain(a.Reason)))
+		p.note(p.term.dim("  " + line(a.Reason)))
 	}
 	if a.Pattern != "" {
-		p.note(p.term.dim("  always allows: " + plain(a.Pattern)))
+		p.note(p.term.dim("  always allows: " + line(a.Pattern)))
 	}
 	return p.err
 }

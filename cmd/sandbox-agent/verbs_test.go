@@ -29,7 +29,6 @@ func TestUsage(t *testing.T) {
 		{"ask", "--approve", "maybe", "x"},
 		{"ask", "--image", "x", "y"},
 		{"ask", "--session", "a", "--new", "x"},
-		{"ask", "--workspace", "/does/not/exist", "x"},
 		{"sessions", "x"},
 		{"worker"},
 		{"worker", "nope"},
@@ -61,6 +60,8 @@ func TestUsage(t *testing.T) {
 		require.Empty(t, out.stdout, "%q", args)
 		require.Contains(t, out.stderr, "--help", "%q", args)
 	}
+	const noFolder = "Error: There is no folder \"/does/not/exist\"\nName one that exists, or make it first.\n"
+	require.Equal(t, outcome{statusUsage, "", noFolder}, runVerb(t, newFake(), "ask", "--workspace", "/does/not/exist", "x"))
 	out := runVerb(t, newFake(), "ask", "--json")
 	require.Equal(t, statusUsage, out.status)
 	require.Contains(t, out.stdout, `{"error":{"code":"invalidParams"`)

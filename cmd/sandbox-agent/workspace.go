@@ -4,6 +4,9 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -21,14 +24,26 @@ func (a *app) folderURI(dir string) (string, error) {
 		dir = filepath.Join(a.dir, dir)
 	}
 	info, err := os.Stat(dir)
-	if err != nil {
-		return "", usagef("%s cannot be a workspace: %v", dir, err)
-	}
-	if !info.IsDir() {
-		return "", usagef("%s is no folder", dir)
+	switch {
+	case err != nil:
+		return "", noFolder(dir, err)
+	case !info.IsDir():
+		return "", &usageError{fmt.Sprintf("a workspace is a folder, and %q is none", dir), "Name a folder."}
 	}
 	u := url.URL{Scheme: "file", Path: filepath.ToSlash(filepath.Clean(dir))}
 	return u.String(), nil
+}
+
+// noFolder says why a folder cannot be a workspace.
+func noFolder(dir string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return &usageError{fmt.Sprintf("there is no folder %q", dir), "Name one that exists, or make it first."}
+	}
+	var cause *fs.PathError
+	if errors.As(err, &cause) {
+		err = cause.Err
+	}
+	return &usageError{fmt.Sprintf("the folder %q cannot be opened (%v)", dir, err), "Name one that you may open."}
 }
 
 // absolute returns the path of a folder that need not be there.
