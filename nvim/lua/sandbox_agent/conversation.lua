@@ -120,6 +120,14 @@ local function window_of(buf)
   end
 end
 
+local function session_of(win)
+  return vim.b[vim.api.nvim_win_get_buf(win)].sandbox_agent_session
+end
+
+local function is(win, filetype)
+  return vim.bo[vim.api.nvim_win_get_buf(win)].filetype == filetype
+end
+
 local function new_window(buf)
   local position = config.get().window.position
   if position == 'tab' then
@@ -131,7 +139,7 @@ local function new_window(buf)
   end
   -- another conversation makes room for this one
   for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
-    if vim.bo[vim.api.nvim_win_get_buf(win)].filetype == 'sandboxagent' then
+    if is(win, 'sandboxagent') then
       vim.api.nvim_win_set_buf(win, buf)
       return win
     end
@@ -139,23 +147,27 @@ local function new_window(buf)
   return vim.api.nvim_open_win(buf, false, window_config())
 end
 
-local function close_prompts(buf)
-  if
-    #vim.tbl_filter(function(win)
-      return vim.api.nvim_win_get_tabpage(win) == vim.api.nvim_get_current_tabpage()
-    end, vim.fn.win_findbuf(buf)) > 0
-  then
-    return
+--- The windows of the current tab with a prompt whose conversation is in none of them.
+local function lonely_prompts()
+  local here = vim.api.nvim_tabpage_list_wins(0)
+  local shown = {}
+  for _, win in ipairs(here) do
+    if is(win, 'sandboxagent') then
+      shown[session_of(win) or ''] = true
+    end
   end
-  local prompt = vim.fn.bufnr('^' .. require('sandbox_agent.uri').prompt(vim.b[buf].sandbox_agent_session) .. '$')
-  local win = prompt > 0 and window_of(prompt)
-  if not win then
-    return
+  return vim.tbl_filter(function(win)
+    return is(win, 'sandboxagentprompt') and not shown[session_of(win) or '']
+  end, here)
+end
+
+local function close_lonely_prompts()
+  for _, win in ipairs(lonely_prompts()) do
+    if #vim.api.nvim_list_tabpages() == 1 and #vim.api.nvim_tabpage_list_wins(0) == 1 then
+      return vim.cmd('silent! quit')
+    end
+    pcall(vim.api.nvim_win_close, win, false)
   end
-  if #vim.api.nvim_tabpage_list_wins(0) == 1 and #vim.api.nvim_list_tabpages() == 1 then
-    return vim.cmd('silent! quit')
-  end
-  pcall(vim.api.nvim_win_close, win, false)
 end
 
 --- Shows the prompt of a session below its conversation.
@@ -167,23 +179,29 @@ function M.prompt(session)
   if win then
     return win
   end
-  local above = window_of(session.view.buf) or vim.api.nvim_get_current_win()
-  win = vim.api.nvim_open_win(buf, false, { split = 'below', win = above, height = config.get().window.prompt_height })
+  win = lonely_prompts()[1]
+  if win then
+    vim.api.nvim_win_set_buf(win, buf)
+  else
+    local above = window_of(session.view.buf) or vim.api.nvim_get_current_win()
+    win =
+      vim.api.nvim_open_win(buf, false, { split = 'below', win = above, height = config.get().window.prompt_height })
+  end
   vim.wo[win][0].winfixheight = true
   require('sandbox_agent.prompt').window_options(win)
-  vim.api.nvim_create_autocmd('WinClosed', {
-    group = group,
-    pattern = tostring(above),
-    once = true,
-    callback = function()
-      vim.schedule(function()
-        if vim.api.nvim_buf_is_valid(session.view.buf) then
-          close_prompts(session.view.buf)
-        end
-      end)
-    end,
-  })
   return win
+end
+
+--- Removes the buffers of a session, of which nothing more is to be seen.
+---@param session sandbox_agent.Session
+function M.close(session)
+  local uri = require('sandbox_agent.uri')
+  for _, name in ipairs({ uri.prompt(session.id), uri.conversation(session.id) }) do
+    local buf = vim.fn.bufnr('^' .. name .. '$')
+    if buf > 0 then
+      vim.api.nvim_buf_delete(buf, { force = true })
+    end
+  end
 end
 
 --- Shows a session and its prompt in the current tab.
@@ -212,6 +230,15 @@ end
 function M.visible(session)
   return session.view.buf ~= nil and window_of(session.view.buf) ~= nil
 end
+
+vim.api.nvim_create_autocmd('WinClosed', {
+  group = group,
+  callback = function(event)
+    if vim.bo[event.buf].filetype == 'sandboxagent' then
+      vim.schedule(close_lonely_prompts)
+    end
+  end,
+})
 
 vim.api.nvim_create_autocmd('ColorScheme', { group = group, callback = highlight })
 

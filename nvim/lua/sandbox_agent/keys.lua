@@ -3,17 +3,28 @@ local config = require('sandbox_agent.config')
 
 local M = {}
 
+--- The session of the current buffer; tells when it is not followed any more.
 local function session()
-  return require('sandbox_agent.sessions').known(vim.b.sandbox_agent_session or '')
+  local known = require('sandbox_agent.sessions').known(vim.b.sandbox_agent_session or '')
+  if not known then
+    require('sandbox_agent.say').info('This conversation is not followed any more; :e tries to attach again.')
+  end
+  return known
 end
 
-local function line()
-  return vim.api.nvim_win_get_cursor(0)[1]
+--- Calls fn with the session of the current buffer and the line of the cursor.
+local function with_session(fn)
+  return function()
+    local s = session()
+    if s then
+      fn(s, vim.api.nvim_win_get_cursor(0)[1])
+    end
+  end
 end
 
 --- The approval at the cursor, else the oldest one.
-local function approval(s)
-  local entry = s.view:at(line())
+local function approval(s, line)
+  local entry = s.view:at(line)
   for _, a in ipairs(s.approvals) do
     if entry and a.itemId == entry.id then
       return a
@@ -23,14 +34,13 @@ local function approval(s)
 end
 
 local function decide(decision, with_feedback)
-  return function()
-    local s = session()
-    local which = s and approval(s)
+  return with_session(function(s, line)
+    local which = approval(s, line)
     if not which then
       return require('sandbox_agent.say').info('Nothing waits for an answer.')
     end
     require('sandbox_agent.approvals').answer(s, which, decision, with_feedback)
-  end
+  end)
 end
 
 local function run(command)
@@ -40,156 +50,106 @@ local function run(command)
 end
 
 local function jump(step)
-  return function()
-    local s = session()
-    local rows = s and s.view:questions() or {}
-    local here, target = line(), nil
-    for _, row in ipairs(rows) do
-      if step > 0 and row + 1 > here then
+  return with_session(function(s, line)
+    local target
+    for _, row in ipairs(s.view:questions()) do
+      if step > 0 and row + 1 > line then
         target = target or row + 1
-      elseif step < 0 and row + 1 < here then
+      elseif step < 0 and row + 1 < line then
         target = row + 1
       end
     end
     if target then
       vim.api.nvim_win_set_cursor(0, { target, 0 })
     end
-  end
+  end)
 end
 
-local function hunk(step)
+local function hunk(flags)
   return function()
-    vim.fn.search('^@@ ', step > 0 and 'W' or 'bW')
+    vim.fn.search('^@@ ', flags)
   end
 end
 
----@type table<string, { [1]: string, [2]: string, [3]: function, mode?: string }[]> place → action, what it does, how
+--- Calls a function of a module with the line of the cursor.
+local function at_line(module, name)
+  return function()
+    require('sandbox_agent.' .. module)[name](vim.api.nvim_win_get_cursor(0)[1])
+  end
+end
+
+local function send(steer)
+  return function()
+    require('sandbox_agent.prompt').send(vim.b.sandbox_agent_session, steer)
+  end
+end
+
+local function help(place)
+  return function()
+    M.help(place)
+  end
+end
+
+local function close()
+  vim.cmd('silent! close')
+end
+
+local toggle = with_session(function(s, line)
+  s.view:toggle(line)
+end)
+
+local open = with_session(function(s, line)
+  require('sandbox_agent.output').open(s, line)
+end)
+
+local whole = with_session(function(s, line)
+  require('sandbox_agent.output').whole(s, line)
+end)
+
+local write = with_session(function(s)
+  require('sandbox_agent.conversation').show(s, 'prompt')
+end)
+
+---@class sandbox_agent.Action
+---@field [1] string its name in the settings
+---@field [2] string what it does
+---@field [3] function
+---@field mode? string
+
+---@type table<string, sandbox_agent.Action[]>
 local actions = {
   transcript = {
     { 'allow', 'allow the tool call at the cursor, else the oldest that waits', decide('allow') },
     { 'allow_always', 'allow it, and what is like it from now on', decide('allowAlways') },
     { 'deny', 'deny it', decide('deny') },
     { 'deny_feedback', 'deny it and say why', decide('deny', true) },
-    {
-      'toggle',
-      'open or close what is at the cursor',
-      function()
-        local s = session()
-        return s and s.view:toggle(line())
-      end,
-    },
-    {
-      'open',
-      'open the file at the cursor, older items, or what is closed',
-      function()
-        require('sandbox_agent.output').open(session(), line())
-      end,
-    },
-    {
-      'whole',
-      'show the whole output, answer or diff',
-      function()
-        require('sandbox_agent.output').whole(session(), line())
-      end,
-    },
-    {
-      'prompt',
-      'write into the prompt',
-      function()
-        vim.api.nvim_set_current_win(require('sandbox_agent.conversation').prompt(session()))
-        vim.cmd.startinsert({ bang = true })
-      end,
-    },
+    { 'toggle', 'open or close what is at the cursor', toggle },
+    { 'open', 'open the file at the cursor, older items, or what is closed', open },
+    { 'whole', 'show the whole output, answer or diff', whole },
+    { 'prompt', 'write into the prompt', write },
     { 'interrupt', 'interrupt the turn', run('interrupt') },
     { 'next', 'go to your next message', jump(1) },
     { 'previous', 'go to your message before', jump(-1) },
     { 'diff', 'show what the session has changed', run('diff') },
     { 'sessions', 'choose another session', run('sessions') },
-    {
-      'close',
-      'close the window; the turn goes on',
-      function()
-        vim.cmd('silent! close')
-      end,
-    },
-    {
-      'help',
-      'list the keys',
-      function()
-        M.help('transcript')
-      end,
-    },
+    { 'close', 'close the window; the turn goes on', close },
+    { 'help', 'list the keys', help('transcript') },
   },
   prompt = {
-    {
-      'send',
-      'send',
-      function()
-        require('sandbox_agent.prompt').send(vim.b.sandbox_agent_session)
-      end,
-    },
-    {
-      'send_insert',
-      'send, in Insert mode',
-      function()
-        require('sandbox_agent.prompt').send(vim.b.sandbox_agent_session)
-      end,
-      mode = 'i',
-    },
-    {
-      'steer',
-      'send to the running turn',
-      function()
-        require('sandbox_agent.prompt').send(vim.b.sandbox_agent_session, true)
-      end,
-    },
+    { 'send', 'send', send() },
+    { 'send_insert', 'send, in Insert mode', send(), mode = 'i' },
+    { 'steer', 'send to the running turn', send(true) },
     { 'interrupt', 'interrupt the turn', run('interrupt') },
-    {
-      'help',
-      'list the keys',
-      function()
-        M.help('prompt')
-      end,
-    },
+    { 'help', 'list the keys', help('prompt') },
   },
   diff = {
-    {
-      'accept',
-      'accept the hunk at the cursor: it is done with',
-      function()
-        require('sandbox_agent.diff').accept(line())
-      end,
-    },
-    {
-      'reject',
-      'reject it: take it back in the file and tell the agent why',
-      function()
-        require('sandbox_agent.diff').reject(line())
-      end,
-    },
-    {
-      'open',
-      'open the file at the line of the cursor',
-      function()
-        require('sandbox_agent.diff').open(line())
-      end,
-    },
-    { 'next', 'go to the next hunk', hunk(1) },
-    { 'previous', 'go to the hunk before', hunk(-1) },
-    {
-      'close',
-      'close; this decides nothing',
-      function()
-        vim.cmd('silent! close')
-      end,
-    },
-    {
-      'help',
-      'list the keys',
-      function()
-        M.help('diff')
-      end,
-    },
+    { 'accept', 'accept the hunk at the cursor: it is done with', at_line('diff', 'accept') },
+    { 'reject', 'reject it: take it back in the file and tell the agent why', at_line('diff', 'reject') },
+    { 'open', 'open the file at the line of the cursor', at_line('diff', 'open') },
+    { 'next', 'go to the next hunk', hunk('W') },
+    { 'previous', 'go to the hunk before', hunk('bW') },
+    { 'close', 'close; this decides nothing', close },
+    { 'help', 'list the keys', help('diff') },
   },
 }
 

@@ -235,6 +235,24 @@ function M.item(item, context)
   return out
 end
 
+--- Why a turn failed, and what to do about it.
+---@param turn integer
+---@param failure sandbox_agent.Failure
+---@return sandbox_agent.Rendered
+function M.failure(turn, failure)
+  local out = { lines = {}, marks = {} }
+  put(
+    out,
+    ('✗ Turn %d failed: %s'):format(turn, table.concat(lines_of(failure.message), ' ')),
+    'SandboxAgentToolFailed'
+  )
+  if failure.remedy and failure.remedy ~= '' then
+    put_all(out, lines_of(failure.remedy), 'SandboxAgentHint')
+  end
+  put(out, '')
+  return out
+end
+
 --- Reports whether an item has something to open.
 ---@param item sandboxagent.Item
 ---@return boolean

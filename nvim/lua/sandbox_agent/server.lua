@@ -94,7 +94,9 @@ local function on_exit(process, code, signal, stderr)
   M.status = 'stopped'
   local err =
     { code = 'exited', message = last ~= '' and last or M.problem, remedy = 'See :checkhealth sandbox_agent.' }
-  settle(err)
+  if leaving or not was_ready then
+    settle(err) -- else what waits is sent to the server that comes
+  end
   tell('gone', err)
   if leaving or not (was_ready or pause > first_pause) then
     return -- it never came up: the next request tries again
@@ -165,18 +167,27 @@ function M.start()
   initialize(process)
 end
 
---- Sends a request as soon as the server is ready. The callback runs once.
+--- Sends a request as soon as the server is ready. The callback runs once. When the server ends before it has answered, the call
+--- fails, but for one with a requestId: repeating that changes nothing that has been changed, so the next server is asked.
 ---@param command string a key of protocol.methods
 ---@param params? table
 ---@param callback fun(err?: sandbox_agent.Error, result: any)
 function M.request(command, params, callback)
   local method = assert(require('sandbox_agent.protocol').methods[command], command)
+  local repeatable = params and params.requestId ~= nil
   local function send(err)
     if err then
       return callback(err)
     end
     require('sandbox_agent.documents').flush()
-    client:request(method, params, callback)
+    client:request(method, params, function(problem, result)
+      if problem and problem.code == 'exited' and repeatable and not leaving then
+        repeatable = false
+        waiting[#waiting + 1] = send
+        return
+      end
+      callback(problem, result)
+    end)
   end
   if M.status == 'ready' then
     return send()

@@ -17,6 +17,10 @@ local page = 192 * 1024 -- bytes of one read
 ---@field reasoning string the end of it
 ---@field output string the end of it
 
+---@class sandbox_agent.Failure
+---@field message string
+---@field remedy? string
+
 ---@class sandbox_agent.Session
 ---@field id string
 ---@field info sandboxagent.Session
@@ -27,6 +31,7 @@ local page = 192 * 1024 -- bytes of one read
 ---@field live table<string, sandbox_agent.Live>
 ---@field approvals sandboxagent.Approval[] that wait for an answer, oldest first
 ---@field queued sandboxagent.QueuedMessage[]
+---@field failures table<integer, sandbox_agent.Failure> why turns failed, by turn
 ---@field before? string cursor of older items
 ---@field connected boolean events flow
 ---@field problem? string why they do not
@@ -47,6 +52,7 @@ function M.new(id)
     live = {},
     approvals = {},
     queued = {},
+    failures = {},
     connected = false,
   }, Session)
 end
@@ -125,6 +131,9 @@ function Session:take(result)
   self.info, self.state = result.session, result.state
   self.seq = math.max(self.seq or 0, result.seq)
   self.approvals, self.queued = result.pendingApprovals or {}, result.queued or {}
+  if self.state.status == 'failed' and not self.failures[self.info.turnId] then
+    self.failures[self.info.turnId] = { message = self.state.reason or 'The turn failed.', remedy = self.state.remedy }
+  end
   self:tell('redraw')
   for i = math.max(1, #self.items - whole_items + 1), #self.items do
     if cut(self.items[i]) and self.items[i].status ~= 'inProgress' then
@@ -274,7 +283,12 @@ local on = {
     emit('TurnStarted', self, { turn_id = event.turnId })
   end,
   ['turn/completed'] = function(self, event)
-    self:tell('turn_ended', event)
+    if event.status == 'failed' then
+      local remedy = event.error and event.error.remedy or self.state.remedy
+      self.failures[event.turnId] =
+        { message = event.message or self.state.reason or 'The turn failed.', remedy = remedy }
+      self:tell('turn_failed', event.turnId)
+    end
     require('sandbox_agent.buffers').refresh_all()
     emit('TurnFinished', self, { turn_id = event.turnId, status = event.status })
   end,

@@ -61,6 +61,9 @@ function M.winbar()
   local waiting = #session.queued > 0 and ('  %d wait'):format(#session.queued) or ''
   local info = session.info
   local right = ('%s  %s  %s'):format(info.backend.kind, info.model, tokens(info.usage))
+  if status == 'failed' then
+    right = info.backend.kind -- the reason needs the room
+  end
   local room = width - vim.fn.strdisplaywidth(right) - #word - #waiting - 6
   local left = reason ~= '' and reason or info.title
   left = room > 8 and short(left, room) or ''

@@ -73,6 +73,10 @@ function Transcript:rendered(entry)
   if entry.id == 'older' then
     return render.older()
   end
+  local turn = tonumber(entry.id:match('^turn (%d+)$'))
+  if turn then
+    return render.failure(turn, self.session.failures[turn])
+  end
   local keys = config.get().keys.transcript
   local item = self.session.by_id[entry.id]
   local approval
@@ -140,6 +144,25 @@ function Transcript:add(id)
   self:draw(entry)
 end
 
+--- What there is to draw, in order: items, and after those of a turn why it failed.
+---@private
+function Transcript:ids()
+  local ids = self.session.before and { 'older' } or {}
+  local turn = 0
+  local function close(next_turn)
+    if turn ~= next_turn and self.session.failures[turn] then
+      ids[#ids + 1] = 'turn ' .. turn
+    end
+    turn = next_turn
+  end
+  for _, item in ipairs(self.session.items) do
+    close(item.turnId)
+    ids[#ids + 1] = item.id
+  end
+  close(-1)
+  return ids
+end
+
 --- Draws everything anew, in one change.
 function Transcript:redraw()
   self:changed()
@@ -152,11 +175,7 @@ function Transcript:redraw()
   end
   self.entries, self.by_id, self.dirty = {}, {}, {}
   local lines, marks = {}, {}
-  local ids = self.session.before and { 'older' } or {}
-  for _, item in ipairs(self.session.items) do
-    ids[#ids + 1] = item.id
-  end
-  for _, id in ipairs(ids) do
+  for _, id in ipairs(self:ids()) do
     local entry = { id = id, height = 0, opened = opened[id] or false }
     local out = self:rendered(entry)
     for _, m in ipairs(out.marks) do
@@ -245,6 +264,13 @@ function Transcript:item_changed(item)
     return
   end
   self:draw(entry)
+end
+
+---@param turn integer
+function Transcript:turn_failed(turn)
+  if self:shown() and not self.by_id['turn ' .. turn] then
+    self:add('turn ' .. turn)
+  end
 end
 
 ---@param approval sandboxagent.Approval

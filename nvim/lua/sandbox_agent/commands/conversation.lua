@@ -173,9 +173,7 @@ M.attach = {
 M.detach = {
   session = true,
   run = function(context)
-    if context.session.view.buf and vim.api.nvim_buf_is_valid(context.session.view.buf) then
-      vim.api.nvim_buf_delete(context.session.view.buf, { force = true })
-    end
+    conversation.close(context.session)
     sessions.detach(context.session)
   end,
 }
@@ -272,6 +270,7 @@ M.destroy = {
     local session = context.session
     local function destroy()
       request('destroy', { sessionId = session.id }, function()
+        conversation.close(session)
         sessions.forget(session.id)
         say.info('The session is destroyed; your folder is as it was.')
       end)
