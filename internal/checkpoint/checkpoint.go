@@ -168,7 +168,7 @@ func classed(op string, err error) error {
 	case errors.Is(err, pack.ErrFull), noSpace(err):
 		e.Class, e.Message = sandbox.ClassLimit, "too little space is left on the disk of the checkpoints: free some and try again"
 	case errors.Is(err, pack.ErrMissing), errors.Is(err, pack.ErrCorrupt), errors.Is(err, tree.ErrFormat):
-		e.Class, e.Message = sandbox.ClassCorrupt, "the checkpoint is damaged"
+		e.Class, e.Message = sandbox.ClassCorrupt, "a checkpoint is damaged: use another one, or take one anew, which stores again what the folder still has"
 	}
 	return e
 }

@@ -86,7 +86,8 @@ func (s *Store) manifest(id string) (manifest, error) {
 }
 
 func damaged(id string, err error) error {
-	return &sandbox.Error{Class: sandbox.ClassCorrupt, Op: opRead, Message: "checkpoint " + short(id) + " is damaged", Err: err}
+	return &sandbox.Error{Class: sandbox.ClassCorrupt, Op: opRead, Err: err, Message: fmt.Sprintf(
+		"checkpoint %s is damaged: use another one, or take one anew, which stores again what the folder still has", short(id))}
 }
 
 // short is how an id is told to people.

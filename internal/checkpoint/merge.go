@@ -84,7 +84,7 @@ type Merged struct {
 func (s *Store) Merge(ctx context.Context, w Workspace, o MergeOptions) (Merged, error) {
 	p := &planner{ctx: ctx, s: s, opts: o}
 	out, err := p.run(w)
-	return out, classed(opMerge, err)
+	return out, s.blame(ctx, classed(opMerge, err), o.Base, o.Theirs)
 }
 
 // run keeps the collector away from checkpoints and merged texts until all is done.

@@ -213,18 +213,74 @@ func (s *Store) Verify(ctx context.Context, id string) error {
 	}
 	objects, err := s.objects(ctx, info.Root)
 	if err != nil {
-		return classed("verify checkpoint", err)
+		return unreadable(id, err)
 	}
 	s.packs.Sort(objects)
 	for _, h := range objects {
 		if ctx.Err() != nil {
-			return classed("verify checkpoint", context.Cause(ctx))
+			return classed(opVerify, context.Cause(ctx))
 		}
 		if _, err := s.packs.Get(h); err != nil {
-			return classed("verify checkpoint", err)
+			return unreadable(id, err)
 		}
 	}
 	return nil
+}
+
+const opVerify = "verify checkpoint"
+
+// unreadable says which checkpoint cannot be read.
+func unreadable(id string, err error) error {
+	if err = classed(opVerify, err); sandbox.ClassOf(err) == sandbox.ClassCorrupt {
+		return damaged(id, err)
+	}
+	return err
+}
+
+// blame says which of some checkpoints err, of reading them, is about.
+func (s *Store) blame(ctx context.Context, err error, ids ...string) error {
+	if sandbox.ClassOf(err) != sandbox.ClassCorrupt {
+		return err
+	}
+	for _, id := range ids {
+		if id == "" {
+			continue
+		}
+		if verr := s.Verify(ctx, id); sandbox.ClassOf(verr) == sandbox.ClassCorrupt {
+			return verr
+		}
+	}
+	return err
+}
+
+// Damage is a checkpoint that cannot be read whole, and why.
+type Damage struct {
+	Checkpoint string
+	Err        error
+}
+
+// Check reads everything in the store and tells what is damaged. What a workspace still has of it, its next checkpoint stores
+// again. It costs as much as reading all packs.
+func (s *Store) Check(ctx context.Context) ([]Damage, error) {
+	release, err := s.share(ctx)
+	if err != nil {
+		return nil, classed(opVerify, err)
+	}
+	defer release()
+	ids, err := s.ids()
+	if err != nil {
+		return nil, classed(opVerify, err)
+	}
+	var all []Damage
+	for _, id := range ids {
+		switch err := s.Verify(ctx, id); {
+		case ctx.Err() != nil:
+			return all, classed(opVerify, context.Cause(ctx))
+		case err != nil:
+			all = append(all, Damage{id, err})
+		}
+	}
+	return all, nil
 }
 
 // objects lists the objects of a tree that are no directories, which it reads.

@@ -71,7 +71,7 @@ func (s *Store) RestoreOnto(ctx context.Context, id string, w Workspace, o Resto
 	}}
 	m, err := p.run(w)
 	if err != nil {
-		return Restored{}, classed(opRestore, err)
+		return Restored{}, s.blame(ctx, classed(opRestore, err), o.LastSeen, id)
 	}
 	out := Restored{Files: m.Files, Undo: m.Undo, Kept: slices.Concat(m.Kept, m.Conflicts)}
 	slices.SortStableFunc(out.Kept, func(a, b worktree.Kept) int { return cmp.Compare(a.Path, b.Path) })

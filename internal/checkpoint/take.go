@@ -58,7 +58,11 @@ func (s *Store) take(ctx context.Context, w Workspace, o TakeOptions) (Info, err
 	t := &taker{ctx: ctx, s: s, opts: o}
 	var err error
 	if o.Parent != "" {
-		if t.parent, err = s.manifest(o.Parent); err != nil {
+		t.parent, err = s.manifest(o.Parent)
+		switch {
+		case sandbox.ClassOf(err) == sandbox.ClassCorrupt:
+			t.opts.Parent = "" // there is none to go back to
+		case err != nil:
 			return Info{}, err
 		}
 	}
@@ -90,8 +94,15 @@ func (t *taker) Known(id string) bool {
 	if err != nil {
 		return false
 	}
-	t.base, err = tree.ParseHash(m.Root)
-	return err == nil
+	root, err := tree.ParseHash(m.Root)
+	if err == nil && t.s.packs.Wanting() {
+		err = t.s.checkComplete(t.ctx, root, tree.Empty, worktree.MaxSteps)
+	}
+	if err != nil {
+		return false
+	}
+	t.base = root
+	return true
 }
 
 // Has implements worktree.Store.

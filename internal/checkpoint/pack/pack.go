@@ -54,6 +54,9 @@ type Store struct {
 	index   map[tree.Hash]location
 	packs   map[string]*file // by name
 	damaged map[string]error // indexes that cannot be read
+	broken  map[string]error // packs some of whose objects are damaged
+	aside   map[tree.Hash]bool
+	second  map[tree.Hash]location // of objects that are in two packs
 
 	cacheMu sync.Mutex
 	cache   map[frameKey][]byte
@@ -90,7 +93,8 @@ func Open(o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare decompression: %w", err)
 	}
-	s := &Store{opts: o, dec: dec, index: map[tree.Hash]location{}, packs: map[string]*file{}, damaged: map[string]error{}, cache: map[frameKey][]byte{}}
+	s := &Store{opts: o, dec: dec, index: map[tree.Hash]location{}, packs: map[string]*file{}, damaged: map[string]error{},
+		broken: map[string]error{}, aside: map[tree.Hash]bool{}, second: map[tree.Hash]location{}, cache: map[frameKey][]byte{}}
 	return s, s.Refresh()
 }
 
@@ -102,6 +106,7 @@ func (s *Store) Refresh() error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	clear(s.damaged) // looked at anew
 	there := map[string]bool{}
 	for _, entry := range names {
 		name, ok := strings.CutSuffix(entry.Name(), indexSuffix)
@@ -112,12 +117,18 @@ func (s *Store) Refresh() error {
 		if s.packs[name] != nil {
 			continue
 		}
-		if err := s.load(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := s.load(name); err != nil && !s.swept(name) {
 			s.damaged[name] = err
 		}
 	}
 	s.dropAbsent(there)
 	return nil
+}
+
+// swept tells whether a pack went while it was looked at.
+func (s *Store) swept(name string) bool {
+	_, err := os.Stat(s.path(name, indexSuffix))
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // load reads the index of a pack. The lock is held.
@@ -143,7 +154,11 @@ func (s *Store) add(f *file, records []record) {
 	f.objects = len(records)
 	for _, r := range records {
 		r.location.in = f
+		if first, ok := s.index[r.hash]; ok && first.in.name != f.name {
+			s.second[r.hash] = first
+		}
 		s.index[r.hash] = r.location
+		delete(s.aside, r.hash)
 	}
 	s.packs[f.name] = f
 	delete(s.damaged, f.name)
@@ -164,6 +179,11 @@ func (s *Store) dropAbsent(there map[string]bool) {
 	for h, l := range s.index {
 		if s.packs[l.in.name] != l.in {
 			delete(s.index, h)
+		}
+	}
+	for h, l := range s.second {
+		if s.packs[l.in.name] != l.in {
+			delete(s.second, h)
 		}
 	}
 	// an object that was in two packs is found again in the other one
@@ -234,7 +254,9 @@ func (s *Store) Get(h tree.Hash) ([]byte, error) {
 		if rerr := s.Refresh(); rerr != nil {
 			return nil, rerr
 		}
-		b, err = s.get(h)
+		if b, err = s.get(h); errors.Is(err, ErrMissing) {
+			s.want(h)
+		}
 	}
 	return b, err
 }
@@ -246,13 +268,22 @@ func (s *Store) get(h tree.Hash) ([]byte, error) {
 	if !ok {
 		return nil, fmt.Errorf("%w: %s", ErrMissing, h)
 	}
+	b, err := s.object(h, l)
+	if errors.Is(err, ErrCorrupt) && s.setAside(h, l, err) {
+		return s.get(h)
+	}
+	return b, err
+}
+
+// object reads and verifies an object where it lies.
+func (s *Store) object(h tree.Hash, l location) ([]byte, error) {
 	frame, err := s.frame(l)
 	if err != nil {
 		return nil, fmt.Errorf("%w (object %s)", err, h)
 	}
 	b := frame[l.offset : l.offset+l.objectBytes : l.offset+l.objectBytes]
 	if tree.Sum(b) != h {
-		return nil, fmt.Errorf("%w: %s", ErrCorrupt, h)
+		return nil, fmt.Errorf("%w: %s in pack %s", ErrCorrupt, h, l.in.name)
 	}
 	return b, nil
 }

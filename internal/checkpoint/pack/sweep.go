@@ -63,6 +63,7 @@ func (s *Store) choose(live func(tree.Hash) bool) (rewrite, drop []*file, object
 	var small []*file
 	for _, f := range s.packs {
 		switch n := alive[f]; {
+		case s.broken[f.name] != nil: // it may be mended
 		case n == 0:
 			drop = append(drop, f)
 		case n < f.size/2:

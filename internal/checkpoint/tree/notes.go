@@ -41,7 +41,9 @@ func (r Reason) Left() bool { return r != Changing }
 func (r Reason) Partial() bool { return r == Unreadable || r == TooDeep || r == Unfinished }
 
 // Holds tells whether what is there has content that is nowhere else: all but pipes, sockets and devices.
-func (r Reason) Holds() bool { return r.Left() && r != Pipe && r != Socket && r != Device && r != Unfinished }
+func (r Reason) Holds() bool {
+	return r.Left() && r != Pipe && r != Socket && r != Device && r != Unfinished
+}
 
 // Note is one path with its reason.
 type Note struct {
