@@ -195,6 +195,7 @@ func (a *Activities) open(ctx context.Context, in agent.Sandbox, notify func(str
 	if err != nil {
 		return nil, err
 	}
+	a.heal(ctx, in)
 	sb, err := b.Open(ctx, a.spec(in, notify))
 	a.opened.note(in.ID(), err == nil)
 	return sb, err
