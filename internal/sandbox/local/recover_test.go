@@ -106,6 +106,7 @@ func TestIdleHelperLeaves(t *testing.T) {
 	b.opts.Idle = 100 * time.Millisecond
 	sb := open(t, b, "s1", ws)
 	_, _ = script(t, sb, "bg", "sleep "+mark+" & echo")
+	eventually(t, func() bool { return len(processes("sleep\x00"+mark)) == 1 })
 	require.NoError(t, sb.Close())
 	helperOf(t, b, "s1")
 	again, err := b.Open(t.Context(), sandbox.Spec{ID: "s1", Workspace: ws})
