@@ -248,16 +248,40 @@ func (r *repository) bringRefs() error {
 			return err
 		}
 	}
-	r.p.conflict(r.dir, "both sides changed the repository: here it stays, and what came is merged by git merge "+below+strings.TrimPrefix(r.best(names), "refs/"))
+	best, err := r.best(names)
+	if err != nil {
+		return err
+	}
+	r.p.conflict(r.dir, "both sides changed the repository: here it stays. To join the commits that came, commit what is here first, "+
+		"new files too, since the files are joined already: git add -A && git commit -m Joined; git merge "+below+strings.TrimPrefix(best, "refs/"))
 	return nil
 }
 
-// best is the branch that is most likely meant.
-func (r *repository) best(names []string) string {
-	if i := slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(name, "refs/heads/") }); i >= 0 {
-		return names[i]
+// best is the branch that is most likely meant: the one that they, or else we, have checked out, or else the first.
+func (r *repository) best(names []string) (string, error) {
+	for _, side := range []tree.Hash{r.theirs, r.ours} {
+		head, err := r.p.head(side)
+		if err != nil || slices.Contains(names, head) {
+			return head, err
+		}
 	}
-	return names[0]
+	if i := slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(name, "refs/heads/") }); i >= 0 {
+		return names[i], nil
+	}
+	return names[0], nil
+}
+
+// head returns what a repository has checked out: the name of a branch, or "HEAD".
+func (p *planner) head(git tree.Hash) (string, error) {
+	e, err := p.s.lookup(git, "HEAD")
+	if err != nil || e == nil || e.Kind != tree.File || e.Size > maxRefFile {
+		return "", err
+	}
+	b, err := p.s.readFile(e)
+	if branch, ok := strings.CutPrefix(strings.TrimSpace(string(b)), "ref: "); ok {
+		return branch, err
+	}
+	return "HEAD", err
 }
 
 func (r *repository) bringRef(name, id string) error {

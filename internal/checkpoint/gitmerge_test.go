@@ -126,8 +126,8 @@ func TestBothCommitted(t *testing.T) {
 		require.Equal(t, ours, git(t, f.dir, "rev-parse", "main"))
 		_, merge, ok := strings.Cut(out.Conflicts[0].Reason, "git merge ")
 		require.True(t, ok, out.Conflicts[0].Reason)
-		require.Equal(t, theirs, git(t, f.dir, "rev-parse", merge))
-		require.Equal(t, topic, git(t, f.dir, "rev-parse", strings.Replace(merge, "heads/main", "heads/topic/x", 1)))
+		require.Equal(t, topic, git(t, f.dir, "rev-parse", merge), "the branch that is checked out there")
+		require.Equal(t, theirs, git(t, f.dir, "rev-parse", strings.Replace(merge, "heads/topic/x", "heads/main", 1)))
 		require.Equal(t, "M b\n M d/c", f.status())
 		if on == Mine {
 			require.NotEmpty(t, out.Files)
@@ -137,9 +137,35 @@ func TestBothCommitted(t *testing.T) {
 	}
 	_, merge, _ := strings.Cut(out.Conflicts[0].Reason, "git merge ")
 	git(t, f.dir, "stash", "-q")
-	git(t, f.dir, "merge", "-q", "--no-edit", strings.Replace(merge, "heads/main", "heads/topic/x", 1))
+	git(t, f.dir, "merge", "-q", "--no-edit", merge)
 	require.Equal(t, "0\n"+ten, f.text("a"))
 	require.Equal(t, ten+"12\n", f.text("d/c"))
+}
+
+// TestTheToldGitCommandsWork does word for word what the conflict says, in a folder whose files are joined already.
+func TestTheToldGitCommandsWork(t *testing.T) {
+	f := newRepository(t)
+	ours := commit(t, f.dir, "a", "0\n"+ten)
+	commit(t, f.there, "a", ten+"11\n")
+	theirs := commit(t, f.there, "new/file", "made there\n")
+	write(t, f.there, "b", "0\n"+ten) // not committed
+	out := f.carry(Mine)
+	require.True(t, out.Applied)
+	require.Equal(t, "0\n"+ten+"11\n", f.text("a"))
+	_, commands, ok := strings.Cut(out.Conflicts[0].Reason, "already: ")
+	require.True(t, ok, out.Conflicts[0].Reason)
+	commands = strings.Replace(commands, "git merge", "git merge --no-edit", 1)
+	cmd := exec.Command("sh", "-ec", commands)
+	cmd.Dir, cmd.Env = f.dir, append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
+	told, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(told))
+	require.Empty(t, f.status())
+	for _, id := range []string{ours, theirs} {
+		git(t, f.dir, "merge-base", "--is-ancestor", id, "HEAD")
+	}
+	require.Equal(t, "0\n"+ten+"11\n", f.text("a"))
+	require.Equal(t, "made there\n", f.text("new/file"))
+	require.Equal(t, "0\n"+ten, f.text("b"))
 }
 
 func TestBothStaged(t *testing.T) {
