@@ -126,7 +126,7 @@ func ConflictFailure(what string, c editors.Carry) Failure {
 	}
 	return Failure{
 		Code:    editors.CodeConflict,
-		Message: fmt.Sprintf("%s would meet %d conflicts, so nothing was changed", what, max(c.ConflictsAll, len(c.Conflicts))),
+		Message: fmt.Sprintf("%s would meet %s, so nothing was changed", what, count(max(c.ConflictsAll, len(c.Conflicts)), "conflict")),
 		Remedy:  "Decide with onConflict (--on-conflict in a terminal): mine keeps the version that is there, theirs takes the one that comes. The other stays in a checkpoint.",
 		Detail:  strings.TrimSuffix(paths.String(), "\n"),
 	}

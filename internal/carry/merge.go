@@ -6,6 +6,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -76,8 +77,8 @@ func (c *Carrier) Merge(ctx context.Context, m Merging) (Outcome, error) {
 		EffectID: m.Session.Effect, Pin: &undo, Take: m.Take, Held: m.Held,
 	}
 	if m.sharesRepository() {
-		o.Git = checkpoint.GitLeave
-		out.Notes = append(out.Notes, "Commits made elsewhere did not come: the folder's repository is another folder's too.")
+		o.Git, o.GitStays = checkpoint.GitLeave, m.commitsStay()
+		out.Notes = append(out.Notes, strings.ToUpper(o.GitStays[:1])+o.GitStays[1:]+".")
 	}
 	merged, err := c.Store.Merge(ctx, w, o)
 	if err != nil {
@@ -124,6 +125,15 @@ func (c *Carrier) comes(ctx context.Context, m *Merging) (theirs string, left []
 	}
 	info, left, err := c.Store.Derive(ctx, m.Theirs, o)
 	return info.ID, left, err
+}
+
+// commitsStay says why the commits of the other side do not come, and how to get them.
+func (m *Merging) commitsStay() string {
+	why := "commits made elsewhere did not come, since the folder's repository is another folder's too"
+	if m.From.Local {
+		why += ": git fetch " + m.From.Folder + " HEAD brings them"
+	}
+	return why
 }
 
 // sharesRepository tells whether the target is a linked work tree or a submodule, whose repository lies elsewhere.

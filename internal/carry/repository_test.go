@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sandboxagent/editors"
 	"sandboxagent/internal/checkpoint"
 )
 
@@ -136,4 +137,34 @@ func TestWorkTreeOfNothing(t *testing.T) {
 	_, err = s.Open(t.Context(), box)
 	require.NoError(t, err)
 	require.Equal(t, s.files(s.home), s.files(s.boxes.root(box.To.Spec)), "a container has it as it is, and so it comes back")
+}
+
+// What a fork of a linked work tree has committed cannot come by files; it is said how it comes.
+func TestCommitsOfAForkOfALinkedTree(t *testing.T) {
+	s := newScene(t)
+	s.git(s.home, "init", "-q", "-b", "main")
+	s.write(s.home, map[string]string{"f": "1\n"})
+	s.git(s.home, "add", "-A")
+	s.git(s.home, "commit", "-qm", "one")
+	linked := filepath.Join(s.dir, "linked")
+	s.git(s.home, "worktree", "add", "-q", "-b", "topic", linked)
+	s.home = linked
+	o := s.opening(s.forkPlace())
+	opened, err := s.Open(t.Context(), o)
+	require.NoError(t, err)
+	fork := o.To.Spec.Workspace
+	s.write(fork, map[string]string{"f": "2\n"})
+	s.git(fork, "commit", "-qam", "two")
+	back, err := s.Merge(t.Context(), Merging{
+		To: s.place(s.folders, "home", linked), From: Origin{Local: true, Folder: fork}, Base: opened.Base, Theirs: s.picture(o.To),
+		Session: checkpoint.Ref{Session: "s", Effect: "adopt"},
+	})
+	require.NoError(t, err)
+	require.True(t, back.Applied)
+	require.Equal(t, "2\n", s.files(linked)["f"])
+	why := "commits made elsewhere did not come, since the folder's repository is another folder's too: git fetch " + fork + " HEAD brings them"
+	require.Equal(t, []editors.Skipped{{Path: ".git", Reason: why}}, back.Carry.Skipped)
+	require.Equal(t, []string{"C" + why[1:] + "."}, back.Notes)
+	s.git(linked, "fetch", "-q", fork, "HEAD")
+	require.Equal(t, s.git(fork, "rev-parse", "HEAD"), s.git(linked, "rev-parse", "FETCH_HEAD"))
 }

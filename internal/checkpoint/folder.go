@@ -19,16 +19,16 @@ const opFolder = "open folder"
 // the file system, a home directory, and what contains the store.
 func (s *Store) Folder(dir string) (*worktree.Tree, error) {
 	if !filepath.IsAbs(dir) {
-		return nil, sandbox.Errorf(sandbox.ClassInvalid, opFolder, "the folder must be an absolute path")
+		return nil, sandbox.Errorf(sandbox.ClassInvalid, opFolder, "the folder %s must be an absolute path", dir)
 	}
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, sandbox.Errorf(sandbox.ClassNotFound, opFolder, "the folder does not exist")
+		return nil, sandbox.Errorf(sandbox.ClassNotFound, opFolder, "the folder %s does not exist: make it, or bring it back, and try again", dir)
 	case err != nil:
-		return nil, &sandbox.Error{Class: sandbox.ClassDenied, Op: opFolder, Message: "the folder cannot be opened", Err: err}
+		return nil, &sandbox.Error{Class: sandbox.ClassDenied, Op: opFolder, Message: "the folder " + dir + " cannot be opened", Err: err}
 	case !info.IsDir():
-		return nil, sandbox.Errorf(sandbox.ClassInvalid, opFolder, "it is not a folder")
+		return nil, sandbox.Errorf(sandbox.ClassInvalid, opFolder, "%s is not a folder", dir)
 	case sameFile(info, "/"):
 		return nil, sandbox.Errorf(sandbox.ClassInvalid, opFolder, "the whole file system cannot have checkpoints: choose a folder in it")
 	}
@@ -36,7 +36,7 @@ func (s *Store) Folder(dir string) (*worktree.Tree, error) {
 		return nil, sandbox.Errorf(sandbox.ClassInvalid, opFolder, "your home directory as a whole cannot have checkpoints: choose a folder in it")
 	}
 	if real := realPath(dir); within(real, realPath(s.opts.Dir)) || within(realPath(s.opts.Dir), real) {
-		return nil, sandbox.Errorf(sandbox.ClassInvalid, opFolder, "the folder contains the checkpoints themselves: choose another one")
+		return nil, sandbox.Errorf(sandbox.ClassInvalid, opFolder, "the folder %s contains the checkpoints themselves: choose another one", dir)
 	}
 	state := filepath.Join(s.opts.Dir, foldersDir, digest(realPath(dir)))
 	return worktree.New(worktree.Options{Root: dir, State: state, Fault: s.opts.Fault}), nil

@@ -48,6 +48,7 @@ type MergeOptions struct {
 	DryRun     bool // change nothing
 	OnConflict OnConflict
 	Git        GitMode
+	GitStays   string // why git's own state stays with GitLeave; default: it is left alone
 	// EffectID makes repeating the merge harmless; it needs Pin. "": it is made anew.
 	EffectID string
 	// Pin is what the checkpoint of the tree as it was is kept for; without, the next GC may collect it.

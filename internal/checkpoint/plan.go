@@ -3,6 +3,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -183,7 +184,7 @@ func (p *planner) meetGit(git string, d *difference) {
 	switch {
 	case p.opts.Git == GitLeave:
 		if !p.oursAt(d.path).Same(d.after) {
-			p.keep(git, gitStays)
+			p.keep(git, cmp.Or(p.opts.GitStays, gitStays))
 		}
 	case len(p.gits) == 0 || p.gits[len(p.gits)-1] != git:
 		p.gits = append(p.gits, git)

@@ -36,7 +36,7 @@ func (s *Store) Take(ctx context.Context, w Workspace, o TakeOptions) (Info, err
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	if free, err := pack.Free(s.opts.Dir); err == nil && free < s.opts.Reserve {
-		return Info{}, sandbox.Errorf(sandbox.ClassLimit, opTake, "only %d MiB are left on the disk of the checkpoints, of which the last %d are left alone: free some space and try again", free>>20, s.opts.Reserve>>20)
+		return Info{}, sandbox.Errorf(sandbox.ClassLimit, opTake, "only %d MiB are left on the disk of the checkpoints (%s), of which the last %d are left alone: free some space and try again", free>>20, s.opts.Dir, s.opts.Reserve>>20)
 	}
 	release, err := s.share(ctx)
 	if err != nil {

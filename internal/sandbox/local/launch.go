@@ -31,7 +31,7 @@ func (b *Backend) command(ctx context.Context, r recorded, session, state string
 		return nil, err
 	}
 	if _, err := os.Stat(r.Workspace); err != nil {
-		return nil, &sandbox.Error{Class: sandbox.ClassNotFound, Op: opOpen, Message: "the workspace folder does not exist", Err: err}
+		return nil, &sandbox.Error{Class: sandbox.ClassNotFound, Op: opOpen, Message: "the workspace folder " + r.Workspace + " does not exist: make it, or bring it back, and try again", Err: err}
 	}
 	if r.Confinement.Method != confine.Nothing {
 		return b.confined(ctx, r, program, session, state)
