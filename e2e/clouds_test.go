@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -300,6 +301,19 @@ func TestNoSecretComesToACloudByARestoreOrAnAdoption(t *testing.T) {
 	require.NotContains(t, seen, ".env")
 	c.ok(nil, "destroy", fork.Session.ID)
 	c.ok(nil, "destroy", id)
+}
+
+func TestASlowCloudThatLosesAnAnswerMakesOneSandbox(t *testing.T) {
+	c := inClouds(t, rules(run("look", `./tool`, "Looked.")))
+	c.project()
+	c.e2b.Inject(e2btest.Fault{Op: "create", Lost: true})
+	c.e2b.Inject(e2btest.Fault{Op: "upload", Delay: 12 * time.Second}) // longer than any answer that makes nothing
+	id := c.session("--backend", "e2b")
+	require.Zero(t, c.e2b.Pending())
+	require.Equal(t, "tool\n", c.done(id, "look"))
+	require.Equal(t, 1, c.e2b.Created())
+	c.ok(nil, "destroy", id)
+	c.eventually("no sandbox is left", func() bool { all, _ := c.boxes(editors.E2B); return all == 0 })
 }
 
 func TestACloudThatFailsMakesNoSession(t *testing.T) {

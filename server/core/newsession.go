@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"sandboxagent/editors"
+	"sandboxagent/internal/agent"
 	"sandboxagent/internal/config"
 	"sandboxagent/internal/session"
 	"sandboxagent/internal/workspace"
@@ -58,7 +59,7 @@ func (c *Core) create(ctx context.Context, p editors.NewParams) (session.CreateR
 	if err := c.checkPlace(ctx, path, *p.Backend); err != nil {
 		return session.CreateResult{}, err
 	}
-	ctx = withPatience(ctx, createTime)
+	ctx = patientForNew(ctx, p.Backend.Kind)
 	in := session.CreateInput{
 		RequestID: p.RequestID, SessionID: c.sessionIDFor(p.RequestID), Owner: c.opts.Config.Owner, HostID: host,
 		Folder: path, FolderURI: p.WorkspaceFolder, Params: p,
@@ -68,7 +69,16 @@ func (c *Core) create(ctx context.Context, p editors.NewParams) (session.CreateR
 		result, err = e.Create(ctx, in)
 		return err
 	}))
-	return result, err
+	return result, goesOn(err)
+}
+
+// patientForNew lets the making of a session take its time, longer where the folder is carried first.
+func patientForNew(ctx context.Context, kind editors.BackendKind) context.Context {
+	if !agent.BeginsEmpty(kind) {
+		return withPatience(ctx, createTime)
+	}
+	say := func(context.Context, engine) string { return "Making a sandbox of " + string(kind) + ", and carrying the folder there." }
+	return withPatience(telling(ctx, say), carryTime)
 }
 
 func (c *Core) withDefaults(p editors.NewParams) editors.NewParams {
