@@ -118,6 +118,14 @@ T.test('drawing: an approval names its keys, and always only where it is offered
   T.has(drawn(item, { approval = approval }), 'A always (rm *)')
 end)
 
+T.test('drawing: a bound that is reached asks in its notice', function()
+  local approval =
+    { id = 'a', itemId = 'i1', subject = '9 calls', reason = 'The budget is reached', options = { 'allow', 'deny' } }
+  local text = drawn({ kind = 'notice', text = '9 calls.', status = 'inProgress' }, { approval = approval })
+  T.has(text, '> 9 calls.\n    May it go on? The budget is reached')
+  T.has(text, 'a allow · d deny')
+end)
+
 T.test('command: what is wrong is one line', function()
   local said = T.messages()
   vim.cmd('SandboxAgent nonsense')

@@ -103,8 +103,9 @@ end
 
 ---@param approval sandboxagent.Approval
 ---@param keys table<string, string>
-local function put_approval(out, approval, keys)
-  put(out, indent .. 'May this run? ' .. settled(approval.reason or ''), 'SandboxAgentApproval')
+---@param question string
+local function put_approval(out, approval, keys, question)
+  put(out, indent .. question .. ' ' .. settled(approval.reason or ''), 'SandboxAgentApproval')
   if approval.subject and approval.subject ~= '' then
     for _, line in ipairs(vim.list_slice(lines_of(approval.subject), 1, 20)) do
       put(out, indent .. '  ' .. settled(line), 'SandboxAgentApprovalSubject')
@@ -189,9 +190,12 @@ function render.reasoning(out, item, context)
   end
 end
 
-function render.notice(out, item)
+function render.notice(out, item, context)
   for _, line in ipairs(lines_of(item.text or item.error or '')) do
     put(out, '> ' .. line, 'SandboxAgentNotice')
+  end
+  if context.approval then
+    put_approval(out, context.approval, context.keys, 'May it go on?')
   end
 end
 
@@ -199,7 +203,7 @@ function render.toolCall(out, item, context)
   local bad = vim.list_contains({ 'failed', 'denied', 'interrupted', 'unknown' }, item.status)
   put(out, tool_header(item, context.opened), bad and 'SandboxAgentToolFailed' or 'SandboxAgentTool')
   if context.approval then
-    put_approval(out, context.approval, context.keys)
+    put_approval(out, context.approval, context.keys, 'May this run?')
   end
   if item.error and item.error ~= '' then
     put_all(out, lines_of(item.error), 'SandboxAgentToolFailed')
@@ -258,6 +262,13 @@ end
 ---@return boolean
 function M.opens(item)
   return item.kind == 'toolCall' or item.kind == 'reasoning'
+end
+
+--- Reports whether an item is open until the user closes it: the agent's plan is to be seen.
+---@param item? sandboxagent.Item
+---@return boolean
+function M.starts_open(item)
+  return item ~= nil and item.tool == 'update_plan'
 end
 
 --- The line above the oldest item when there are older ones.

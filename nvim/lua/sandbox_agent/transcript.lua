@@ -1,10 +1,10 @@
 -- The conversation in a buffer: items as blocks of lines, the last of which grow while they are made.
 local config = require('sandbox_agent.config')
+local lines_in = require('sandbox_agent.lines')
 local render = require('sandbox_agent.render')
 
 local M = {}
 
-local ns = vim.api.nvim_create_namespace('sandbox_agent')
 local batch = 30 -- ms between two appends
 -- A conversation with more bytes is shown without Markdown's colours. Neovim 0.10 parses while the user waits.
 local highlight_bytes = vim.fn.has('nvim-0.11') == 1 and 512 * 1024 or 96 * 1024
@@ -98,36 +98,13 @@ function Transcript:rendered(entry)
   })
 end
 
-local function mark(buf, row, marks, lines)
-  for _, m in ipairs(marks) do
-    vim.api.nvim_buf_set_extmark(buf, ns, row + m[1], 0, {
-      end_row = row + m[1],
-      end_col = #lines[m[1] + 1],
-      hl_group = m[2],
-      priority = 200, -- above Markdown's
-    })
-  end
-end
-
---- Replaces lines by others, leaving alone how both begin: of a long answer, only the end is new.
-local function replace(buf, row, height, lines)
-  local old = vim.api.nvim_buf_get_lines(buf, row, row + height, false)
-  local same = 0
-  while same < height and old[same + 1] == lines[same + 1] do
-    same = same + 1
-  end
-  vim.api.nvim_buf_set_lines(buf, row + same, row + height, false, vim.list_slice(lines, same + 1))
-end
-
 --- Draws an entry in the place of its last drawing.
 ---@private
 function Transcript:draw(entry)
   local out = self:rendered(entry)
   local row = self:row_of(entry)
   self:edit(function(buf)
-    vim.api.nvim_buf_clear_namespace(buf, ns, row, row + entry.height)
-    replace(buf, row, entry.height, out.lines)
-    mark(buf, row, out.marks, out.lines)
+    lines_in.replace(buf, row, entry.height, out)
   end)
   entry.height = #out.lines
   local item = self.session.by_id[entry.id]
@@ -138,7 +115,7 @@ end
 
 ---@private
 function Transcript:add(id)
-  local entry = { id = id, height = 0, opened = false }
+  local entry = { id = id, height = 0, opened = render.starts_open(self.session.by_id[id]) }
   table.insert(self.entries, entry)
   self.by_id[id] = entry
   self:draw(entry)
@@ -176,7 +153,10 @@ function Transcript:redraw()
   self.entries, self.by_id, self.dirty = {}, {}, {}
   local lines, marks = {}, {}
   for _, id in ipairs(self:ids()) do
-    local entry = { id = id, height = 0, opened = opened[id] or false }
+    local entry = { id = id, height = 0, opened = opened[id] }
+    if entry.opened == nil then
+      entry.opened = render.starts_open(self.session.by_id[id])
+    end
     local out = self:rendered(entry)
     for _, m in ipairs(out.marks) do
       marks[#marks + 1] = { m[1] + #lines, m[2] }
@@ -188,9 +168,7 @@ function Transcript:redraw()
   end
   lines[#lines + 1] = ''
   self:edit(function(buf)
-    vim.api.nvim_buf_clear_namespace(buf, ns, 0, -1)
-    vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
-    mark(buf, 0, marks, lines)
+    lines_in.replace(buf, 0, vim.api.nvim_buf_line_count(buf), { lines = lines, marks = marks })
   end)
   self:restart_streams()
 end
