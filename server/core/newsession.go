@@ -77,7 +77,9 @@ func patientForNew(ctx context.Context, kind editors.BackendKind) context.Contex
 	if !agent.BeginsEmpty(kind) {
 		return withPatience(ctx, createTime)
 	}
-	say := func(context.Context, engine) string { return "Making a sandbox of " + string(kind) + ", and carrying the folder there." }
+	say := func(context.Context, engine) string {
+		return "Making a sandbox of " + string(kind) + ", and carrying the folder there."
+	}
 	return withPatience(telling(ctx, say), carryTime)
 }
 
