@@ -128,9 +128,17 @@ end)
 
 T.test('workspace/applyEdit: one undo block, refused for another version', function()
   local path, buf = open('a\nb\nc\n')
+  local ready
+  require('sandbox_agent.server').request('models', {}, function()
+    ready = true
+  end)
+  T.wait(function()
+    return ready
+  end, 'the server')
+  local documents = require('sandbox_agent.documents')
   local uri = vim.uri_from_fname(path)
   local function edit(version)
-    return buffers.apply_edit({
+    return require('sandbox_agent.workspace_edit').apply({
       edit = {
         documentChanges = {
           {
@@ -145,12 +153,36 @@ T.test('workspace/applyEdit: one undo block, refused for another version', funct
     })
   end
   vim.api.nvim_buf_set_lines(buf, 1, 2, false, { 'mine' })
-  local version = vim.api.nvim_buf_get_changedtick(buf)
+  T.eq(false, edit(documents.get(buf).version).applied, 'the server does not know of this change yet')
+  documents.flush()
+  local version = documents.get(buf).version
   T.eq(false, edit(version - 1).applied)
   T.eq({ applied = true }, edit(version))
   T.eq('A\nmine\nc!', T.text(buf))
+  T.eq(documents.get(buf).version, vim.api.nvim_buf_get_changedtick(buf), 'the server knows')
   vim.cmd('silent undo')
   T.eq('a\nmine\nc', T.text(buf))
+  vim.cmd('bwipeout!')
+end)
+
+T.test('workspace/applyEdit: positions in UTF-16, many edits, the end of the text', function()
+  local function apply(buf, ...)
+    local edits = {}
+    for i, e in ipairs({ ... }) do
+      local range = { start = { line = e[1], character = e[2] }, ['end'] = { line = e[3], character = e[4] } }
+      edits[i] = { range = range, newText = e[5] }
+    end
+    local edit = { changes = { [vim.uri_from_bufnr(buf)] = edits } }
+    T.eq({ applied = true }, require('sandbox_agent.workspace_edit').apply({ edit = edit }))
+    return T.text(buf)
+  end
+  local _, buf = open('a😀b\nc\n')
+  T.eq('a😀B\nc', apply(buf, { 0, 3, 0, 4, 'B' }))
+  T.eq('a😀B\nc\nd', apply(buf, { 2, 0, 2, 0, 'd\r\n' }))
+  T.eq('1\n2\na😀B\nc\nd', apply(buf, { 0, 0, 0, 0, '1\n' }, { 0, 0, 0, 0, '2\n' }))
+  T.eq('1\nd', apply(buf, { 1, 0, 4, 0, '' }))
+  T.eq('1', apply(buf, { 0, 1, 9, 9, '' }))
+  T.eq(false, vim.bo[buf].endofline)
   vim.cmd('bwipeout!')
 end)
 
@@ -166,6 +198,26 @@ T.test('end to end: what the user types while a turn runs and an edit of the age
   T.eq('# Notes\r\n\r\n- a\r\n- b\r\n', T.content(dir .. '/NOTES.md'))
   T.eq('# My notes\n\n- a\n- b', T.text(buf))
   T.eq({ true, 'dos' }, { vim.bo[buf].modified, vim.bo[buf].fileformat })
+  vim.api.nvim_buf_call(buf, function()
+    vim.cmd('silent undo')
+    T.eq('# My notes\n\n- a', T.text(buf))
+    vim.cmd('silent redo')
+    write()
+  end)
+  T.eq('# My notes\r\n\r\n- a\r\n- b\r\n', T.content(dir .. '/NOTES.md'))
+end)
+
+T.test('end to end: what was unsaved when the user asked, and an edit of the agent in one buffer', function()
+  local dir = T.folder({ ['NOTES.md'] = '# Notes\r\n\r\n- a\r\n' })
+  vim.cmd.edit('NOTES.md')
+  local buf = vim.api.nvim_get_current_buf()
+  vim.api.nvim_buf_set_lines(buf, 0, 1, false, { '# My notes' })
+  vim.api.nvim_buf_set_mark(buf, 'm', 3, 2, {})
+  local session = T.ask('append "- b" to NOTES.md', { approval = 'never', model = 'demo' })
+  T.done(session, 1)
+  T.eq('# My notes\n\n- a\n- b', T.text(buf), T.text(session.view.buf))
+  T.eq('# Notes\r\n\r\n- a\r\n', T.content(dir .. '/NOTES.md'), 'nothing is written under unsaved text')
+  T.eq({ 3, 2 }, vim.api.nvim_buf_get_mark(buf, 'm'))
   vim.api.nvim_buf_call(buf, function()
     vim.cmd('silent undo')
     T.eq('# My notes\n\n- a', T.text(buf))

@@ -209,41 +209,4 @@ function M.guard(buf)
   })
 end
 
-local function version_differs(change)
-  local doc = change.textDocument or {}
-  local version = doc.version
-  if not version or not doc.uri then
-    return false
-  end
-  local buf = vim.uri_to_bufnr(doc.uri)
-  return version ~= 0 and vim.api.nvim_buf_is_loaded(buf) and vim.api.nvim_buf_get_changedtick(buf) ~= version
-end
-
---- Answers workspace/applyEdit: everything or nothing, and nothing where the text is another than the server knew.
----@param params table
----@return table
-function M.apply_edit(params)
-  local edit = params.edit or {}
-  for _, change in ipairs(edit.documentChanges or {}) do
-    if version_differs(change) then
-      return { applied = false, failureReason = 'the document was changed meanwhile' }
-    end
-  end
-  local bufs = {}
-  for uri in pairs(edit.changes or {}) do
-    bufs[#bufs + 1] = vim.uri_to_bufnr(uri)
-  end
-  for _, change in ipairs(edit.documentChanges or {}) do
-    if change.textDocument then
-      bufs[#bufs + 1] = vim.uri_to_bufnr(change.textDocument.uri)
-      change.textDocument.version = 0 -- looked at above, by our own count
-    end
-  end
-  vim.tbl_map(vim.fn.bufload, bufs)
-  vim.tbl_map(break_undo, bufs)
-  local ok, problem = pcall(vim.lsp.util.apply_workspace_edit, edit, 'utf-16')
-  vim.tbl_map(break_undo, bufs)
-  return { applied = ok, failureReason = not ok and tostring(problem) or nil }
-end
-
 return M

@@ -9,6 +9,7 @@ local pause = 500 -- ms
 ---@field uri string
 ---@field open boolean the server knows it
 ---@field dirty boolean it has changed since it was sent
+---@field version integer that was sent last
 ---@field base? string[] the lines on disk before the first unsaved change
 ---@field stamp string of the file as it was last looked at
 ---@field too_large? boolean
@@ -35,8 +36,9 @@ local function send_change(buf, doc)
     doc.too_large = true
     return
   end
+  doc.version = vim.api.nvim_buf_get_changedtick(buf)
   server().notify('textDocument/didChange', {
-    textDocument = { uri = doc.uri, version = vim.api.nvim_buf_get_changedtick(buf) },
+    textDocument = { uri = doc.uri, version = doc.version },
     contentChanges = { { text = text } },
   })
 end
@@ -52,11 +54,14 @@ local function send_open(buf, doc)
   server().notify('textDocument/didOpen', {
     textDocument = { uri = doc.uri, languageId = vim.bo[buf].filetype, version = 0, text = text },
   })
-  doc.open, doc.dirty = true, modified
+  doc.open, doc.dirty, doc.version = true, modified, 0
 end
 
 --- Sends everything that the server does not know yet.
 function M.flush()
+  if server().status ~= 'ready' then
+    return
+  end
   for buf, doc in pairs(documents) do
     if not doc.open and not doc.too_large then
       send_open(buf, doc)
@@ -114,8 +119,13 @@ function M.add(buf)
   if name == '' or name:find('^%a+://') or not server().has_file(name) then
     return
   end
-  local doc =
-    { uri = vim.uri_from_fname(name), open = false, dirty = false, stamp = require('sandbox_agent.disk').stamp(buf) }
+  local doc = {
+    uri = vim.uri_from_fname(name),
+    open = false,
+    dirty = false,
+    version = 0,
+    stamp = require('sandbox_agent.disk').stamp(buf),
+  }
   if vim.bo[buf].modified then
     doc.base = require('sandbox_agent.disk').read(buf)
   end

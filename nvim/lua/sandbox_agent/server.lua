@@ -51,7 +51,7 @@ end
 
 local requests = {
   ['workspace/applyEdit'] = function(params)
-    return require('sandbox_agent.buffers').apply_edit(params)
+    return require('sandbox_agent.workspace_edit').apply(params)
   end,
   ['workspace/workspaceFolders'] = function()
     return vim.tbl_map(folder_of, vim.tbl_keys(folders))
