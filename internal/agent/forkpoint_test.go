@@ -304,7 +304,7 @@ func TestAForkGoesOnFromItsPoint(t *testing.T) {
 	require.Equal(t, "own", second.value.(ForkPoint).Turn.CheckpointID, "a fork of a fork begins with what the fork has")
 	require.Equal(t, []string{"i1", "i2"}, itemIDs(second.value.(ForkPoint).Items))
 	require.Equal(t, 2, third.value.(ForkPoint).Turn.ID)
-	require.ErrorContains(t, into.rejected, "overlaps with /w", "the source's folder is the source's")
+	require.ErrorContains(t, into.rejected, "overlaps with a folder that is in use, /w", "the source's folder is the source's")
 	require.Empty(t, fork.carried.opened)
 	last := fork.carried.destroyed[len(fork.carried.destroyed)-1]
 	require.Equal(t, "/forks/f", last.Home)

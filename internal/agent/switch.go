@@ -72,7 +72,7 @@ func (s *State) checkApart(b editors.Backend) error {
 	dir := path.Clean(first(s.place(b).WorkspaceRoot, s.Folder))
 	for _, folder := range []string{s.home(), path.Clean(s.Folder)} {
 		if contains(folder, dir) || contains(dir, folder) {
-			return refuse(ErrTypeConflict, "The folder %s overlaps with %s, which is in use: choose a folder of its own.", dir, folder)
+			return refuse(ErrTypeConflict, "The folder %s overlaps with a folder that is in use, %s: choose a folder of its own.", dir, folder)
 		}
 	}
 	return nil

@@ -12,11 +12,6 @@ import (
 	"sandboxagent/internal/checkpoint/tree"
 )
 
-// fileOf is a small file as a tree has it.
-func fileOf(name, text string) *tree.Entry {
-	return &tree.Entry{Name: name, Kind: tree.File, Mode: 0o644, Size: int64(len(text)), Hash: tree.Sum([]byte(text))}
-}
-
 func TestWritesThroughOlderDescriptors(t *testing.T) {
 	const was, comes = "as it was\n", "as it comes\n"
 	for name, c := range map[string]struct {

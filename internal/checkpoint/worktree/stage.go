@@ -75,7 +75,7 @@ func (n *change) put(f *finder, p Piece) error {
 	if !p.Last {
 		return nil
 	}
-	return n.seal(dir, name, fd, p.Step)
+	return n.seal(dir, name, fd, &p)
 }
 
 // openStaged opens the file of a step, making it for its first piece. In a fresh tree a file that is there already has
@@ -97,10 +97,13 @@ func (n *change) openStaged(dir int, name string, p Piece) (int, error) {
 }
 
 // seal completes the file of a step.
-func (n *change) seal(dir int, name string, fd, i int) error {
+func (n *change) seal(dir int, name string, fd int, p *Piece) error {
+	i := p.Step
 	e := n.Steps[i].After
-	if err := unix.Ftruncate(fd, e.Size); err != nil {
-		return err
+	if !p.reaches(e.Size) {
+		if err := unix.Ftruncate(fd, e.Size); err != nil {
+			return err
+		}
 	}
 	if err := unix.Fchmod(fd, uint32(e.Mode)); err != nil {
 		return err
@@ -119,6 +122,14 @@ func (n *change) seal(dir int, name string, fd, i int) error {
 	defer n.mu.Unlock()
 	n.sealed[i] = true
 	return nil
+}
+
+// reaches tells whether writing the piece to a file that is new makes it size bytes long: its last block is no hole.
+func (p *Piece) reaches(size int64) bool {
+	if p.Offset != 0 || int64(len(p.Data)) != size {
+		return false
+	}
+	return size == 0 || !tree.IsZero(p.Data[(size-1)/zeroBlock*zeroBlock:])
 }
 
 func (n *change) isSealed(i int) bool {
