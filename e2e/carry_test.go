@@ -306,9 +306,10 @@ func TestWhatOneEditorHasUnsavedHoldsForAll(t *testing.T) {
 	require.Equal(t, "changed\n", i.read("open"))
 	e.send(`{"jsonrpc":"2.0","method":"textDocument/didSave","params":{"textDocument":{"uri":"` + uri + `"}}}`)
 	require.Eventually(t, func() bool {
-		i.ok(&result, "restore", id, before)
-		return i.read("open") == "before\n"
-	}, patience, 10*time.Millisecond, "what was saved is held no longer")
+		var plan editors.RestoreResult
+		i.ok(&plan, "restore", "--dry-run", id, before)
+		return plan.Reasons["open"] == "you changed it since"
+	}, patience, 10*time.Millisecond, "what was saved is held no longer: it is the user's text now")
 }
 
 func TestASwitchWaitsForTheTurn(t *testing.T) {
