@@ -48,6 +48,9 @@ func (c *Carrier) apart(ctx context.Context, o *Opening) error {
 }
 
 func shared(o *Opening, folder, whose string) error {
+	if filepath.Clean(o.To.Spec.Workspace) == filepath.Clean(folder) {
+		return sandbox.Errorf(sandbox.ClassConflict, opOpen, "the folder %s is one %s: choose a folder of its own", folder, whose)
+	}
 	return sandbox.Errorf(sandbox.ClassConflict, opOpen, "the folder %s is %s %s, %s: choose a folder of its own",
 		o.To.Spec.Workspace, relation(o.To.Spec.Workspace, folder), folder, whose)
 }
