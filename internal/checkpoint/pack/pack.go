@@ -93,8 +93,10 @@ func Open(o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare decompression: %w", err)
 	}
-	s := &Store{opts: o, dec: dec, index: map[tree.Hash]location{}, packs: map[string]*file{}, damaged: map[string]error{},
-		broken: map[string]error{}, aside: map[tree.Hash]bool{}, second: map[tree.Hash]location{}, cache: map[frameKey][]byte{}}
+	s := &Store{
+		opts: o, dec: dec, index: map[tree.Hash]location{}, packs: map[string]*file{}, damaged: map[string]error{},
+		broken: map[string]error{}, aside: map[tree.Hash]bool{}, second: map[tree.Hash]location{}, cache: map[frameKey][]byte{},
+	}
 	return s, s.Refresh()
 }
 

@@ -20,7 +20,8 @@ func fileOf(name, text string) *tree.Entry {
 func TestFilesThatEndWithZeros(t *testing.T) {
 	full, zeros := bytes.Repeat([]byte("x"), zeroBlock), make([]byte, 2*zeroBlock)
 	for _, content := range [][]byte{
-		{}, []byte("short"), zeros[:10], full, zeros[:zeroBlock], append(full[:zeroBlock:zeroBlock], zeros[:904]...),
+		{},
+		[]byte("short"), zeros[:10], full, zeros[:zeroBlock], append(full[:zeroBlock:zeroBlock], zeros[:904]...),
 		append(full[:zeroBlock:zeroBlock], zeros...), append(zeros[:zeroBlock:zeroBlock], 'x'),
 	} {
 		root := t.TempDir()
