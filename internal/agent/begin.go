@@ -10,7 +10,9 @@ import (
 )
 
 // BeginsEmpty tells whether sandboxes of a kind are no copies of the folder when they are made.
-func BeginsEmpty(kind editors.BackendKind) bool { return kind == editors.E2B || kind == editors.Daytona }
+func BeginsEmpty(kind editors.BackendKind) bool {
+	return kind == editors.E2B || kind == editors.Daytona
+}
 
 // BeginWith is what the session begins with: its sandbox holds what was carried from the folder.
 func (s *State) BeginWith(out CarryOutput) {
