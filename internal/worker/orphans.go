@@ -17,6 +17,7 @@ import (
 
 	"sandboxagent/editors"
 	"sandboxagent/internal/agent"
+	"sandboxagent/internal/carry"
 	"sandboxagent/internal/sandbox"
 )
 
@@ -61,9 +62,12 @@ type finder struct {
 func (a *Activities) findOrphans(ctx context.Context, s sessions) OrphansResult {
 	f := &finder{acts: a, sessions: s, seen: map[string]sessionNow{}, out: OrphansResult{Orphans: []Orphan{}}}
 	for _, kind := range []editors.BackendKind{editors.Local, editors.Docker, editors.E2B, editors.Daytona} {
-		if l, ok := a.Backends[kind].(sandbox.Lister); ok {
-			f.sandboxes(ctx, kind, l)
+		b := a.Backends[kind]
+		l, ok := b.(sandbox.Lister)
+		if !ok || carry.Leaves(sandbox.Kind(kind)) && b.Available(ctx) != nil {
+			continue // without a key nobody can be asked, and nobody misses it
 		}
+		f.sandboxes(ctx, kind, l)
 	}
 	f.forks(ctx)
 	return f.out
