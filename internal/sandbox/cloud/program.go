@@ -30,9 +30,9 @@ type Program struct {
 	Build string // its identity
 }
 
-// FindProgram returns the helper for a processor by Go's name: the file given, or, where that is empty,
+// FindProgram returns the helper for a cloud's sandboxes with a processor by Go's name: the file given, or, where that is empty,
 // sandbox-helper-linux-ARCH or sandbox-helper beside this program, $SANDBOX_HELPER_BIN, or in PATH, whichever fits.
-func FindProgram(op, given, arch string) (Program, error) {
+func FindProgram(op, cloud, given, arch string) (Program, error) {
 	for _, file := range candidates(given, arch) {
 		if !fits(file, arch) {
 			continue
@@ -44,7 +44,7 @@ func FindProgram(op, given, arch string) (Program, error) {
 		return Program{file, build}, nil
 	}
 	return Program{}, sandbox.Errorf(sandbox.ClassUnsupported, op,
-		"there is no helper program for the sandbox's processor: install %s-linux-%s beside this program, or set %s", HelperName, arch, helperEnv)
+		"there is no helper program for %s's sandboxes: install %s-linux-%s beside this program, or set %s", cloud, HelperName, arch, helperEnv)
 }
 
 func candidates(given, arch string) []string {

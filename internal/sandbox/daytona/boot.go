@@ -99,7 +99,7 @@ func (x *box) prepare(ctx context.Context, a access) (place, *cloud.Failure) {
 	case !path.IsAbs(p.root):
 		return p, cloud.Fail(sandbox.ClassUnsupported, opOpen, "the user of the Daytona sandbox may not write to "+root+": "+other, nil)
 	}
-	program, err := cloud.FindProgram(opOpen, x.b.opts.HelperBinary, p.arch)
+	program, err := cloud.FindProgram(opOpen, name, x.b.opts.HelperBinary, p.arch)
 	if err != nil {
 		return p, cloud.Failed(opOpen, err)
 	}

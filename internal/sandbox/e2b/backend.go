@@ -15,7 +15,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -72,7 +71,6 @@ type Options struct {
 	ping  time.Duration  // between signs of life on a connection
 	sleep sleeper        // between tries
 	dice  func() float64 // in [0,1)
-	env   func(string) string
 }
 
 // Backend is the E2B backend.
@@ -145,9 +143,6 @@ func (o *Options) complete() error {
 	}
 	if o.dice == nil {
 		o.dice = rand.Float64
-	}
-	if o.env == nil {
-		o.env = os.Getenv
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"sandboxagent/internal/sandbox"
+	"sandboxagent/internal/sandbox/cloud"
 )
 
 // Where things are below the home of the sandbox's user.
@@ -28,7 +29,7 @@ case $1 in "~/"*) root="$HOME/${1#??}" ;; *) root=$1 ;; esac
 mkdir -p "$root" 2>/dev/null || :
 if [ -d "$root" ] && [ -w "$root" ]; then root=$(cd "$root" && pwd -P); else root=; fi
 printf 'home %s\nroot %s\narch %s\npath %s\nlang %s\n' "$HOME" "$root" "$(uname -m)" "$PATH" "${LANG:-C.UTF-8}"
-for f in "$own"/bin/*/` + helperName + `; do if [ -x "$f" ]; then printf 'has %s\n' "$f"; fi; done`
+for f in "$own"/bin/*/` + cloud.HelperName + `; do if [ -x "$f" ]; then printf 'has %s\n' "$f"; fi; done`
 
 // installScript puts an uploaded program in its place once it has proved whole.
 const installScript = `chmod 755 "$1" && test "$("$1" build)" = "$3" && mv -f "$1" "$2"`
@@ -52,7 +53,7 @@ func parsePlace(text string) place {
 		case "root":
 			p.root = value
 		case "arch":
-			p.arch = architectures[value]
+			p.arch = cloud.Architectures[value]
 		case "path":
 			p.path = value
 		case "lang":
@@ -64,21 +65,18 @@ func parsePlace(text string) place {
 	return p
 }
 
-// architectures are those that E2B may run on, by their names in Go.
-var architectures = map[string]string{"x86_64": "amd64", "aarch64": "arm64"}
-
 // prepare makes sure that the helper of this program's version and the workspace are in the sandbox.
 func (x *box) prepare(ctx context.Context, a access) (place, *failure) {
 	p, f := x.lookInside(ctx, a)
 	if f != nil {
 		return p, f
 	}
-	program, err := x.b.findProgram(p.arch)
+	program, err := cloud.FindProgram(opOpen, name, x.b.opts.HelperBinary, p.arch)
 	if err != nil {
 		return p, failed(opOpen, err)
 	}
-	dir := path.Join(p.home, ownName, "bin", program.build)
-	p.program, p.build = path.Join(dir, helperName), program.build
+	dir := path.Join(p.home, ownName, "bin", program.Build)
+	p.program, p.build = path.Join(dir, cloud.HelperName), program.Build
 	for _, there := range p.helpers {
 		if there == p.program {
 			return p, nil
@@ -113,8 +111,8 @@ func (x *box) lookInside(ctx context.Context, a access) (place, *failure) {
 }
 
 // install uploads the helper.
-func install(ctx context.Context, a access, from helperProgram, to, by string) *failure {
-	content, err := os.Open(from.file)
+func install(ctx context.Context, a access, from cloud.Program, to, by string) *failure {
+	content, err := os.Open(from.File)
 	if err != nil {
 		return fail(sandbox.ClassUnavailable, opOpen, "the helper program cannot be read: install this program anew", err)
 	}
@@ -122,6 +120,6 @@ func install(ctx context.Context, a access, from helperProgram, to, by string) *
 	if f := a.upload(ctx, opOpen, by, content); f != nil {
 		return f
 	}
-	_, f := a.run(ctx, opOpen, installScript, by, to, from.build)
+	_, f := a.run(ctx, opOpen, installScript, by, to, from.Build)
 	return f
 }

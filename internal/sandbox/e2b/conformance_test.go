@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sandboxagent/internal/sandbox"
+	"sandboxagent/internal/sandbox/cloud"
 	"sandboxagent/internal/sandbox/e2b/e2btest"
 	"sandboxagent/internal/sandbox/sandboxtest"
 )
@@ -29,7 +30,7 @@ var helperBinary = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	file := filepath.Join(dir, helperName)
+	file := filepath.Join(dir, cloud.HelperName)
 	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", file, "sandboxagent/cmd/sandbox-helper")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")
 	if out, err := build.CombinedOutput(); err != nil {

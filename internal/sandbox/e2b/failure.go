@@ -16,6 +16,7 @@ import (
 )
 
 const (
+	name     = "E2B"
 	maxSaid  = 300 // bytes of E2B's own words in a message
 	fullDisk = "the disk of the E2B sandbox is full: remove files in it, or choose a template with a larger disk"
 )

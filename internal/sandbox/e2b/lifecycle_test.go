@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -18,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sandboxagent/internal/sandbox"
+	"sandboxagent/internal/sandbox/cloud"
 	"sandboxagent/internal/sandbox/e2b/e2btest"
 )
 
@@ -252,7 +252,7 @@ func TestHelperIsInstalledAgain(t *testing.T) {
 
 	text, err := os.ReadFile(b.opts.HelperBinary)
 	require.NoError(t, err)
-	newer := filepath.Join(t.TempDir(), helperName)
+	newer := filepath.Join(t.TempDir(), cloud.HelperName)
 	require.NoError(t, os.WriteFile(newer, append(text, "newer"...), 0o755))
 	next := newBackend(t, s, func(o *Options) { o.HelperBinary = newer })
 	require.Equal(t, "kept", succeed(t, open(t, next, "s"), "cat file"), "a newer one takes over")
@@ -378,14 +378,4 @@ func TestOptions(t *testing.T) {
 		_, f := b.access(opOpen, &answer{body: []byte(bad)})
 		require.Error(t, f.fault(), bad)
 	}
-}
-
-func TestHelperForAnotherProcessor(t *testing.T) {
-	script := filepath.Join(t.TempDir(), helperName)
-	require.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\n"), 0o755))
-	b, err := New(Options{APIKey: func() string { return "k" }, HelperBinary: script})
-	require.NoError(t, err)
-	_, err = b.findProgram("arm64")
-	require.ErrorContains(t, err, "sandbox-helper-linux-arm64")
-	require.False(t, strings.Contains(err.Error(), script))
 }
