@@ -18,6 +18,7 @@ import (
 
 	"sandboxagent/editors"
 	"sandboxagent/internal/model/modeltest"
+	"sandboxagent/internal/sandbox/cloud/cloudtest"
 	"sandboxagent/internal/sandbox/daytona/daytonatest"
 	"sandboxagent/internal/sandbox/docker/testimage"
 	"sandboxagent/internal/sandbox/e2b/e2btest"
@@ -306,8 +307,8 @@ func TestNoSecretComesToACloudByARestoreOrAnAdoption(t *testing.T) {
 func TestASlowCloudThatLosesAnAnswerMakesOneSandbox(t *testing.T) {
 	c := inClouds(t, rules(run("look", `./tool`, "Looked.")))
 	c.project()
-	c.e2b.Inject(e2btest.Fault{Op: "create", Lost: true})
-	c.e2b.Inject(e2btest.Fault{Op: "upload", Delay: 12 * time.Second}) // longer than any answer that makes nothing
+	c.e2b.Inject(cloudtest.Fault{Op: "create", Lost: true})
+	c.e2b.Inject(cloudtest.Fault{Op: "upload", Delay: 12 * time.Second}) // longer than any answer that makes nothing
 	id := c.session("--backend", "e2b")
 	require.Zero(t, c.e2b.Pending())
 	require.Equal(t, "tool\n", c.done(id, "look"))

@@ -21,6 +21,7 @@ import (
 	"sandboxagent/internal/checkpoint"
 	"sandboxagent/internal/checkpoint/worktree"
 	"sandboxagent/internal/sandbox"
+	"sandboxagent/internal/sandbox/cloud/cloudtest"
 	"sandboxagent/internal/sandbox/e2b/e2btest"
 )
 
@@ -170,7 +171,7 @@ func TestCheckpoints(t *testing.T) {
 
 	succeed(t, box, `echo two > d/e/f; rm dangling; chmod 755 locked; echo z > locked/g; mkdir new; echo n > new/n`)
 	require.NoError(t, s.Cut(s.Sandboxes()[0].ID))
-	s.Inject(e2btest.Fault{Op: "SendInput", After: 3, Lost: true})
+	s.Inject(cloudtest.Fault{Op: "SendInput", After: 3, Lost: true})
 	back, err := store.RestoreOnto(ctx, first.ID, w, checkpoint.RestoreOptions{})
 	require.NoError(t, err)
 	require.Empty(t, back.Kept)

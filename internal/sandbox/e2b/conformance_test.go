@@ -20,6 +20,7 @@ import (
 
 	"sandboxagent/internal/sandbox"
 	"sandboxagent/internal/sandbox/cloud"
+	"sandboxagent/internal/sandbox/cloud/cloudtest"
 	"sandboxagent/internal/sandbox/e2b/e2btest"
 	"sandboxagent/internal/sandbox/sandboxtest"
 )
@@ -77,7 +78,7 @@ func TestConformance(t *testing.T) {
 			KillHelper: func(t *testing.T, ref sandbox.Ref) {
 				require.NoError(t, syscall.Kill(helperOf(t, s, ref.ID), syscall.SIGKILL))
 			},
-			Processes: func(_ *testing.T, text string) int { return len(processes(text)) },
+			Processes: func(_ *testing.T, text string) int { return len(cloudtest.Matching(text)) },
 			Usage: func(t *testing.T, ref sandbox.Ref) sandboxtest.Usage {
 				return sandboxtest.Usage{Memory: peakMemory(t, helperOf(t, s, ref.ID)), Disk: diskUsage(t, filepath.Join(homeOf(t, s, ref.ID), stateDir))}
 			},
@@ -123,22 +124,9 @@ func homeOf(t *testing.T, s *e2btest.Server, id string) string {
 // helperOf returns the process id of the helper that serves in a sandbox.
 func helperOf(t *testing.T, s *e2btest.Server, id string) int {
 	t.Helper()
-	pids := processes("serve --state " + homeOf(t, s, id) + "/")
+	pids := cloudtest.Matching("serve --state " + homeOf(t, s, id) + "/")
 	require.Len(t, pids, 1)
 	return pids[0]
-}
-
-// processes returns the live processes of this machine with text in their command line.
-func processes(text string) (pids []int) {
-	entries, _ := os.ReadDir("/proc")
-	for _, e := range entries {
-		line, err := os.ReadFile(filepath.Join("/proc", e.Name(), "cmdline"))
-		pid, notPID := strconv.Atoi(e.Name())
-		if err == nil && notPID == nil && strings.Contains(strings.ReplaceAll(string(line), "\x00", " "), text) {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
 }
 
 // peakMemory returns the most bytes a process had resident.

@@ -10,6 +10,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"strings"
 	"sync"
@@ -19,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sandboxagent/internal/sandbox"
+	"sandboxagent/internal/sandbox/cloud/cloudtest"
 	"sandboxagent/internal/sandbox/e2b/e2btest"
 )
 
@@ -96,25 +98,42 @@ func succeed(t *testing.T, s sandbox.Sandbox, script string) string {
 	return strings.TrimSpace(output(t, s, id))
 }
 
+// retryAfterHeader asks to wait the way E2B does.
+func retryAfterHeader(seconds string) http.Header { return http.Header{"Retry-After": {seconds}} }
+
+// notReady is what the proxy says while a sandbox runs whose daemon does not answer yet.
+const notReady = `{"sandboxId": "i", "message": "The sandbox is running but port is not open", "port": 49983, "code": 502}`
+
 // trouble is one that passes.
 type trouble struct {
-	fault          e2btest.Fault
+	fault          cloudtest.Fault
+	pause          bool // the sandbox is paused just before
 	control, inner bool // what it may hit
 }
 
+// at returns the trouble with a request to the server's one sandbox.
+func (d trouble) at(s *e2btest.Server, op string, after int) cloudtest.Fault {
+	fault := d.fault
+	fault.Op, fault.After = op, after
+	if d.pause {
+		fault.Do = func() { _ = s.Pause(s.Sandboxes()[0].ID) }
+	}
+	return fault
+}
+
 var passing = map[string]trouble{
-	"rate limit":     {fault: e2btest.Fault{Status: 429, RetryAfter: 2}, control: true, inner: true},
-	"server error":   {fault: e2btest.Fault{Status: 500}, control: true, inner: true},
-	"empty answer":   {fault: e2btest.Fault{Status: 502, Body: "\n"}, control: true, inner: true},
-	"no capacity":    {fault: e2btest.Fault{Status: 503}, control: true},
-	"late":           {fault: e2btest.Fault{Status: 504}, control: true},
-	"changing state": {fault: e2btest.Fault{Status: 409}, control: true, inner: true},
-	"several errors": {fault: e2btest.Fault{Status: 500, Times: 2}, control: true, inner: true},
-	"lost answer":    {fault: e2btest.Fault{Lost: true}, control: true, inner: true},
-	"cut answer":     {fault: e2btest.Fault{Cut: 20}, control: true, inner: true},
-	"slow start":     {fault: e2btest.Fault{NotReady: true, Times: 3}, inner: true},
-	"paused":         {fault: e2btest.Fault{Pause: true}, inner: true},
-	"slow":           {fault: e2btest.Fault{Delay: 50 * time.Millisecond}, control: true, inner: true},
+	"rate limit":     {fault: cloudtest.Fault{Status: 429, Header: retryAfterHeader("2")}, control: true, inner: true},
+	"server error":   {fault: cloudtest.Fault{Status: 500}, control: true, inner: true},
+	"empty answer":   {fault: cloudtest.Fault{Status: 502, Body: "\n"}, control: true, inner: true},
+	"no capacity":    {fault: cloudtest.Fault{Status: 503}, control: true},
+	"late":           {fault: cloudtest.Fault{Status: 504}, control: true},
+	"changing state": {fault: cloudtest.Fault{Status: 409}, control: true, inner: true},
+	"several errors": {fault: cloudtest.Fault{Status: 500, Times: 2}, control: true, inner: true},
+	"lost answer":    {fault: cloudtest.Fault{Lost: true}, control: true, inner: true},
+	"cut answer":     {fault: cloudtest.Fault{Cut: 20}, control: true, inner: true},
+	"slow start":     {fault: cloudtest.Fault{Status: 502, Body: notReady, Times: 3}, inner: true},
+	"paused":         {pause: true, inner: true},
+	"slow":           {fault: cloudtest.Fault{Delay: 50 * time.Millisecond}, control: true, inner: true},
 }
 
 // step is a request of opening a sandbox.
@@ -142,30 +161,28 @@ func full() bool { return os.Getenv("SANDBOX_TEST_FULL") == "1" }
 // In the slow suites trouble comes also at one step alone.
 func TestOpeningInTrouble(t *testing.T) {
 	for name, trouble := range passing {
-		var all []e2btest.Fault
+		var all []step
 		for _, step := range steps {
 			if step.inner && !trouble.inner || !step.inner && !trouble.control {
 				continue
 			}
-			fault := trouble.fault
-			fault.Op, fault.After = step.op, step.after
 			if step.after == 0 {
-				all = append(all, fault)
+				all = append(all, step)
 			}
 			if full() {
-				t.Run(fmt.Sprintf("%s at %s %d", name, step.op, step.after), func(t *testing.T) { opensInTrouble(t, fault) })
+				t.Run(fmt.Sprintf("%s at %s %d", name, step.op, step.after), func(t *testing.T) { opensInTrouble(t, trouble, step) })
 			}
 		}
-		t.Run(name+" at every step", func(t *testing.T) { opensInTrouble(t, all...) })
+		t.Run(name+" at every step", func(t *testing.T) { opensInTrouble(t, trouble, all...) })
 	}
 }
 
-func opensInTrouble(t *testing.T, faults ...e2btest.Fault) {
+func opensInTrouble(t *testing.T, trouble trouble, steps ...step) {
 	t.Parallel()
 	s := e2btest.New(t, e2btest.Options{})
 	b, _ := hasty(t, s)
-	for _, fault := range faults {
-		s.Inject(fault)
+	for _, step := range steps {
+		s.Inject(trouble.at(s, step.op, step.after))
 	}
 	box := open(t, b, "s")
 	require.NoError(t, box.Start(t.Context(), "once", sandbox.Command{Script: "echo run >> count"}))
@@ -197,9 +214,7 @@ func TestWorkingInTrouble(t *testing.T) {
 			strike := func(op string) {
 				t.Helper()
 				require.Zero(t, s.Pending(), "the last one did happen")
-				fault := trouble.fault
-				fault.Op = op
-				s.Inject(fault)
+				s.Inject(trouble.at(s, op, 0))
 			}
 			ctx := t.Context()
 			strike("SendInput")
@@ -233,23 +248,23 @@ func TestWorkingInTrouble(t *testing.T) {
 // What does not pass by itself is told at once, with what to do about it.
 func TestRefusals(t *testing.T) {
 	for name, c := range map[string]struct {
-		fault e2btest.Fault
+		fault cloudtest.Fault
 		class sandbox.Class
 		says  string
 	}{
-		"bad key":      {e2btest.Fault{Op: "list", Status: 401}, sandbox.ClassDenied, "E2B_API_KEY"},
-		"blocked":      {e2btest.Fault{Op: "create", Status: 403}, sandbox.ClassDenied, "E2B's dashboard"},
-		"bad request":  {e2btest.Fault{Op: "create", Status: 400}, sandbox.ClassInvalid, "status 400"},
-		"too many":     {e2btest.Fault{Op: "create", Status: 429}, sandbox.ClassLimit, "pause or destroy another session"},
-		"long wait":    {e2btest.Fault{Op: "connect", Status: 429, RetryAfter: 3600}, sandbox.ClassUnavailable, "1h0m0s"},
-		"down":         {e2btest.Fault{Op: "list", Status: 503, Times: 100}, sandbox.ClassUnavailable, "status page"},
-		"always moves": {e2btest.Fault{Op: "connect", Status: 409, Times: 100}, sandbox.ClassUnavailable, "changing its state"},
-		"no template":  {e2btest.Fault{Op: "create", Status: 404, Body: `{"code": 404, "message": "template 'base' not found"}`}, sandbox.ClassInvalid, "choose another one"},
-		"other server": {e2btest.Fault{Op: "list", Status: 404, Body: "no such page", Times: 100}, sandbox.ClassUnavailable, "E2B_API_URL"},
-		"redirected":   {e2btest.Fault{Op: "list", Status: 302}, sandbox.ClassInvalid, "status 302"},
-		"full disk":    {e2btest.Fault{Op: "upload", Status: 507}, sandbox.ClassLimit, "disk of the E2B sandbox is full"},
-		"bad token":    {e2btest.Fault{Op: "Start", Status: 401}, sandbox.ClassDenied, "access token"},
-		"old daemon":   {e2btest.Fault{Op: "Start", Status: 415}, sandbox.ClassUnsupported, "newer template"},
+		"bad key":      {cloudtest.Fault{Op: "list", Status: 401}, sandbox.ClassDenied, "E2B_API_KEY"},
+		"blocked":      {cloudtest.Fault{Op: "create", Status: 403}, sandbox.ClassDenied, "E2B's dashboard"},
+		"bad request":  {cloudtest.Fault{Op: "create", Status: 400}, sandbox.ClassInvalid, "status 400"},
+		"too many":     {cloudtest.Fault{Op: "create", Status: 429}, sandbox.ClassLimit, "pause or destroy another session"},
+		"long wait":    {cloudtest.Fault{Op: "connect", Status: 429, Header: retryAfterHeader("3600")}, sandbox.ClassUnavailable, "1h0m0s"},
+		"down":         {cloudtest.Fault{Op: "list", Status: 503, Times: 100}, sandbox.ClassUnavailable, "status page"},
+		"always moves": {cloudtest.Fault{Op: "connect", Status: 409, Times: 100}, sandbox.ClassUnavailable, "changing its state"},
+		"no template":  {cloudtest.Fault{Op: "create", Status: 404, Body: `{"code": 404, "message": "template 'base' not found"}`}, sandbox.ClassInvalid, "choose another one"},
+		"other server": {cloudtest.Fault{Op: "list", Status: 404, Body: "no such page", Times: 100}, sandbox.ClassUnavailable, "E2B_API_URL"},
+		"redirected":   {cloudtest.Fault{Op: "list", Status: 302}, sandbox.ClassInvalid, "status 302"},
+		"full disk":    {cloudtest.Fault{Op: "upload", Status: 507}, sandbox.ClassLimit, "disk of the E2B sandbox is full"},
+		"bad token":    {cloudtest.Fault{Op: "Start", Status: 401}, sandbox.ClassDenied, "access token"},
+		"old daemon":   {cloudtest.Fault{Op: "Start", Status: 415}, sandbox.ClassUnsupported, "newer template"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -271,7 +286,7 @@ func TestNeverAnAnswerToCreate(t *testing.T) {
 	t.Parallel()
 	s := e2btest.New(t, e2btest.Options{})
 	b, _ := hasty(t, s)
-	s.Inject(e2btest.Fault{Op: "create", Status: 500, Times: 100})
+	s.Inject(cloudtest.Fault{Op: "create", Status: 500, Times: 100})
 	_, err := b.Open(t.Context(), sandbox.Spec{ID: "s"})
 	require.Equal(t, sandbox.ClassUnavailable, sandbox.ClassOf(err))
 	require.Equal(t, makeTries, s.Requests("create"))
@@ -279,8 +294,8 @@ func TestNeverAnAnswerToCreate(t *testing.T) {
 	// the list lags behind, so that the one made without an answer shows only when another was made
 	s = e2btest.New(t, e2btest.Options{})
 	b, _ = hasty(t, s)
-	s.Inject(e2btest.Fault{Op: "create", Lost: true})
-	s.Inject(e2btest.Fault{Op: "list", After: 1, Times: lookTries, Status: 200, Body: "[]"})
+	s.Inject(cloudtest.Fault{Op: "create", Lost: true})
+	s.Inject(cloudtest.Fault{Op: "list", After: 1, Times: lookTries, Status: 200, Body: "[]"})
 	box := open(t, b, "s")
 	require.Equal(t, "ok", succeed(t, box, "echo ok"))
 	require.Equal(t, 2, s.Created())
@@ -309,7 +324,7 @@ func TestGone(t *testing.T) {
 	require.Equal(t, sandbox.ClassNotFound, sandbox.ClassOf(err))
 	require.Equal(t, 1, s.Created(), "attaching makes none")
 
-	s.Inject(e2btest.Fault{Op: "list", Status: 500, Times: tries})
+	s.Inject(cloudtest.Fault{Op: "list", Status: 500, Times: tries})
 	_, err = b.Lost(t.Context(), box.Ref())
 	require.Equal(t, sandbox.ClassUnavailable, sandbox.ClassOf(err), "not knowing is no loss")
 
@@ -352,7 +367,7 @@ func TestNoKey(t *testing.T) {
 	require.NoError(t, b.Available(t.Context()))
 	box := open(t, b, "s")
 	require.NotContains(t, succeed(t, box, "env; cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n'"), e2btest.DefaultKey, "the key does not get into the sandbox")
-	s.Inject(e2btest.Fault{Op: "list", Status: 429, RetryAfter: 1})
+	s.Inject(cloudtest.Fault{Op: "list", Status: 429, Header: retryAfterHeader("1")})
 	require.NoError(t, b.Destroy(t.Context(), box.Ref()))
 	require.Contains(t, log.String(), "asked again")
 	require.NotContains(t, log.String(), e2btest.DefaultKey, "nor into the log")
@@ -365,7 +380,7 @@ func TestKeyIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	s := e2btest.New(t, e2btest.Options{})
 	b, _ := hasty(t, s)
-	s.Inject(e2btest.Fault{Op: "list", Status: 400, Body: `{"message": "the key ` + e2btest.DefaultKey + ` is odd"}`})
+	s.Inject(cloudtest.Fault{Op: "list", Status: 400, Body: `{"message": "the key ` + e2btest.DefaultKey + ` is odd"}`})
 	_, err := b.Open(t.Context(), sandbox.Spec{ID: "s"})
 	require.ErrorContains(t, err, "the key (the key) is odd")
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sandboxagent/internal/sandbox"
+	"sandboxagent/internal/sandbox/cloud/cloudtest"
 	"sandboxagent/internal/sandbox/e2b/e2btest"
 )
 
@@ -20,16 +21,16 @@ func eventually(t *testing.T, what string, cond func() bool) {
 }
 
 // timed makes a server and a backend that go by the same clock.
-func timed(t *testing.T, change ...func(*Options)) (*e2btest.Server, *Backend, *e2btest.ManualClock) {
+func timed(t *testing.T, change ...func(*Options)) (*e2btest.Server, *Backend, *cloudtest.ManualClock) {
 	t.Helper()
-	clock := e2btest.NewClock()
+	clock := cloudtest.NewClock()
 	s := e2btest.New(t, e2btest.Options{Clock: clock})
 	b := newBackend(t, s, append(change, func(o *Options) { o.clock = clock })...)
 	return s, b, clock
 }
 
 // pass lets time pass for as long as the sandbox is looked after.
-func pass(t *testing.T, b *Backend, clock *e2btest.ManualClock, d time.Duration) {
+func pass(t *testing.T, b *Backend, clock *cloudtest.ManualClock, d time.Duration) {
 	t.Helper()
 	tick := b.opts.Timeout / 3
 	for ; d > 0; d -= tick {
@@ -39,7 +40,7 @@ func pass(t *testing.T, b *Backend, clock *e2btest.ManualClock, d time.Duration)
 }
 
 // lapse lets time pass until nobody looks after the sandbox any more and its own time is over.
-func lapse(t *testing.T, s *e2btest.Server, clock *e2btest.ManualClock) {
+func lapse(t *testing.T, s *e2btest.Server, clock *cloudtest.ManualClock) {
 	t.Helper()
 	eventually(t, "that the sandbox is paused", func() bool {
 		clock.Advance(10 * time.Second)
@@ -119,7 +120,7 @@ func TestKeepingFailsNowAndThen(t *testing.T) {
 	s, b, clock := timed(t, func(o *Options) { o.sleep = (&waits{}).sleep })
 	box := open(t, b, "s")
 	defer b.Keep(box.Ref())()
-	s.Inject(e2btest.Fault{Op: "timeout", Status: 500, Times: tries})
+	s.Inject(cloudtest.Fault{Op: "timeout", Status: 500, Times: tries})
 	pass(t, b, clock, time.Hour)
 	require.Zero(t, s.Pending())
 	require.True(t, s.Sandboxes()[0].Running, "the next look makes up for it")

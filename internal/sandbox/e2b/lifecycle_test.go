@@ -18,11 +18,12 @@ import (
 
 	"sandboxagent/internal/sandbox"
 	"sandboxagent/internal/sandbox/cloud"
+	"sandboxagent/internal/sandbox/cloud/cloudtest"
 	"sandboxagent/internal/sandbox/e2b/e2btest"
 )
 
 // bridges counts the connections to the helpers below a directory.
-func bridges(home string) int { return len(processes("stdio --state " + home + "/")) }
+func bridges(home string) int { return len(cloudtest.Matching("stdio --state " + home + "/")) }
 
 // Workers that know nothing of each other make one sandbox.
 func TestOpenedAtTheSameTime(t *testing.T) {
@@ -59,7 +60,7 @@ func TestMadeTwice(t *testing.T) {
 			if !first {
 				_, f := b.create(t.Context(), DefaultTemplate, b.labels(sandbox.Spec{ID: "s"}))
 				require.NoError(t, f.fault())
-				s.Inject(e2btest.Fault{Op: "list", Times: 2, Status: 200, Body: "[]"})
+				s.Inject(cloudtest.Fault{Op: "list", Times: 2, Status: 200, Body: "[]"})
 			}
 			succeed(t, open(t, b, "s"), "echo work > file")
 			if first {
@@ -81,7 +82,7 @@ func TestWorkedInTwice(t *testing.T) {
 	one, _ := hasty(t, s)
 	other, _ := hasty(t, s)
 	succeed(t, open(t, one, "s"), "echo older > file")
-	s.Inject(e2btest.Fault{Op: "list", Times: 2, Status: 200, Body: "[]"})
+	s.Inject(cloudtest.Fault{Op: "list", Times: 2, Status: 200, Body: "[]"})
 	succeed(t, open(t, other, "s"), "echo younger > file")
 	next, _ := hasty(t, s)
 	box := open(t, next, "s")
@@ -117,13 +118,13 @@ func TestStopInTrouble(t *testing.T) {
 	s := e2btest.New(t, e2btest.Options{})
 	b, _ := hasty(t, s)
 	box := open(t, b, "s")
-	for _, fault := range []e2btest.Fault{
+	for _, fault := range []cloudtest.Fault{
 		{Op: "pause", Status: 409, Times: 2},
 		{Op: "pause", Status: 500, Times: 2},
-		{Op: "pause", Status: 429, RetryAfter: 1},
+		{Op: "pause", Status: 429, Header: retryAfterHeader("1")},
 		{Op: "pause", Lost: true},
-		{Op: "pause", Pause: true},
-		{Op: "pause", Kill: true},
+		{Op: "pause", Do: func() { _ = s.Pause(s.Sandboxes()[0].ID) }},
+		{Op: "pause", Do: func() { _ = s.Kill(s.Sandboxes()[0].ID) }},
 	} {
 		require.NoError(t, open(t, b, "s").Health(t.Context()))
 		s.Inject(fault)
@@ -136,25 +137,24 @@ func TestStopInTrouble(t *testing.T) {
 }
 
 func TestDestroyInTrouble(t *testing.T) {
-	for name, fault := range map[string]e2btest.Fault{
+	t.Parallel()
+	s := e2btest.New(t, e2btest.Options{})
+	b, _ := hasty(t, s)
+	for name, fault := range map[string]cloudtest.Fault{
 		"lost answer":  {Op: "delete", Lost: true},
 		"server error": {Op: "delete", Status: 500, Times: 2},
-		"rate limit":   {Op: "delete", Status: 429, RetryAfter: 1},
+		"rate limit":   {Op: "delete", Status: 429, Header: retryAfterHeader("1")},
 		"moving":       {Op: "delete", Status: 409, Times: 3},
-		"gone":         {Op: "delete", Kill: true},
+		"gone":         {Op: "delete", Do: func() { _ = s.Kill(s.Sandboxes()[0].ID) }},
 		"no list":      {Op: "list", Status: 503, Times: 2},
 		"empty list":   {Op: "list", Status: 200, Body: "[]"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := e2btest.New(t, e2btest.Options{})
-			b, _ := hasty(t, s)
-			box := open(t, b, "s")
-			s.Inject(fault)
-			require.NoError(t, b.Destroy(t.Context(), box.Ref()))
-			require.Empty(t, s.Sandboxes())
-			require.Equal(t, sandbox.ClassNotFound, sandbox.ClassOf(box.Health(t.Context())))
-		})
+		box := open(t, b, "s")
+		s.Inject(fault)
+		require.NoError(t, b.Destroy(t.Context(), box.Ref()), name)
+		require.Zero(t, s.Pending(), name)
+		require.Empty(t, s.Sandboxes(), name)
+		require.Equal(t, sandbox.ClassNotFound, sandbox.ClassOf(box.Health(t.Context())), name)
 	}
 }
 
@@ -166,7 +166,7 @@ func TestCanceledWhileItIsMade(t *testing.T) {
 	b.opts.sleep = func(ctx context.Context, _ time.Duration) error {
 		return sleepBy(wallClock{})(ctx, 500*time.Millisecond)
 	}
-	s.Inject(e2btest.Fault{Op: "create", Delay: 500 * time.Millisecond})
+	s.Inject(cloudtest.Fault{Op: "create", Delay: 500 * time.Millisecond})
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		eventually(t, "that it is asked for", func() bool { return s.Requests("create") == 1 })
@@ -216,8 +216,8 @@ func TestBrokenConnections(t *testing.T) {
 	for i := range 5 {
 		require.NoError(t, s.Cut(s.Sandboxes()[0].ID))
 		if i%2 == 0 {
-			s.Inject(e2btest.Fault{Op: "Start", Lost: true})
-			s.Inject(e2btest.Fault{Op: "SendSignal", Status: 500})
+			s.Inject(cloudtest.Fault{Op: "Start", Lost: true})
+			s.Inject(cloudtest.Fault{Op: "SendSignal", Status: 500})
 		}
 		require.Equal(t, "ok", succeed(t, box, "echo ok"))
 	}

@@ -21,6 +21,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"sandboxagent/internal/sandbox/cloud/cloudtest"
 )
 
 type state string
@@ -216,7 +218,7 @@ func (s *Server) pause(b *box) error {
 	b.state = paused
 	b.cutLocked()
 	b.changed()
-	return freeze(b.cmd.Process.Pid)
+	return cloudtest.Freeze(b.cmd.Process.Pid)
 }
 
 // wake lets a paused sandbox go on, and gives any sandbox time.
@@ -229,7 +231,7 @@ func (s *Server) wake(b *box, span time.Duration) (woken bool, err error) {
 	}
 	b.state = running
 	b.changed()
-	return true, thaw(b.cmd.Process.Pid)
+	return true, cloudtest.Thaw(b.cmd.Process.Pid)
 }
 
 // kill ends a sandbox for good.
@@ -245,7 +247,7 @@ func (s *Server) kill(b *box) error {
 	s.mu.Lock()
 	delete(s.boxes, b.id)
 	s.mu.Unlock()
-	if err := killTree(b.cmd.Process.Pid); err != nil {
+	if err := cloudtest.KillTree(b.cmd.Process.Pid); err != nil {
 		return err
 	}
 	_ = b.leash.Close()

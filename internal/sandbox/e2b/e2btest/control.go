@@ -35,6 +35,18 @@ func refuse(w http.ResponseWriter, status int, format string, args ...any) {
 	answer(w, status, map[string]any{"code": status, "message": fmt.Sprintf(format, args...)})
 }
 
+// refuseAs refuses with the usual words. Too many requests are told when to come again, too many sandboxes are not.
+func refuseAs(w http.ResponseWriter, status int) {
+	text := http.StatusText(status)
+	if status == http.StatusTooManyRequests {
+		text = "you have reached the maximum number of concurrent E2B sandboxes"
+		if w.Header().Get("Retry-After") != "" {
+			text = "Rate limit exceeded"
+		}
+	}
+	refuse(w, status, "%s", text)
+}
+
 // control answers a request to the control plane.
 func (s *Server) control(w http.ResponseWriter, r *http.Request) {
 	path, newer := strings.CutPrefix(r.URL.Path, "/v2")
@@ -48,12 +60,12 @@ func (s *Server) control(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusUnauthorized, "Invalid API key, please visit the documentation to learn how to get one")
 		return
 	}
+	if w = s.Strike(w, op, refuseAs); w == nil {
+		return
+	}
 	var b *box
 	if len(parts) > 1 {
 		b = s.box(parts[1])
-	}
-	if w = s.strike(w, op, b); w == nil {
-		return
 	}
 	switch {
 	case op == "create":
@@ -80,7 +92,7 @@ func (s *Server) control(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// operation names a request; see Fault.Op.
+// operation names a request; see Server.
 func operation(method string, parts []string) string {
 	if parts[0] != "sandboxes" || len(parts) > 3 {
 		return ""

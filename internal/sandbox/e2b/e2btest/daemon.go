@@ -15,6 +15,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"sandboxagent/internal/sandbox/cloud/cloudtest"
 )
 
 const (
@@ -67,7 +69,7 @@ func serveDaemon(text string) error {
 // endWithParent ends the daemon and all below it when the test, which holds the other end of its input, is gone.
 func (d *daemon) endWithParent() {
 	_, _ = io.Copy(io.Discard, os.Stdin)
-	for _, pid := range descendants(os.Getpid()) {
+	for _, pid := range cloudtest.Descendants(os.Getpid()) {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
 	os.Exit(1)

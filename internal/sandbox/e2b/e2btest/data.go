@@ -47,7 +47,7 @@ func (s *Server) data(w http.ResponseWriter, r *http.Request, id, port string) {
 	case r.URL.Path == "/files":
 		op = "download"
 	}
-	if w = s.strike(w, op, b); w == nil {
+	if w = s.Strike(w, op, refuseAs); w == nil {
 		return
 	}
 	if b == nil || !b.is(running) {

@@ -16,6 +16,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"sandboxagent/internal/sandbox/cloud/cloudtest"
 )
 
 const (
@@ -259,9 +261,9 @@ func (d *daemon) reap() {
 	for range ended {
 		time.Sleep(reapPause) // looking at all processes of the machine takes its time
 		d.mu.Lock()
-		for _, p := range processes() {
-			if p.dead && p.parent == os.Getpid() && d.procs[p.pid] == nil {
-				_, _ = syscall.Wait4(p.pid, nil, syscall.WNOHANG, nil)
+		for _, p := range cloudtest.Processes() {
+			if p.Dead && p.Parent == os.Getpid() && d.procs[p.PID] == nil {
+				_, _ = syscall.Wait4(p.PID, nil, syscall.WNOHANG, nil)
 			}
 		}
 		d.mu.Unlock()

@@ -24,6 +24,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"sandboxagent/internal/sandbox/cloud"
+	"sandboxagent/internal/sandbox/cloud/cloudtest"
 )
 
 // DefaultKey is the API key that the server takes unless told otherwise.
@@ -32,40 +35,30 @@ const DefaultKey = "e2b_0123456789abcdef0123456789abcdef01234567"
 // Root is where workspaces should be: the root directory of these sandboxes is this machine's.
 const Root = "~/workspace"
 
-// Clock tells the time by which sandboxes expire.
-type Clock interface {
-	Now() time.Time
-	After(d time.Duration) <-chan time.Time
-}
-
-type wallClock struct{}
-
-func (wallClock) Now() time.Time                         { return time.Now() }
-func (wallClock) After(d time.Duration) <-chan time.Time { return time.After(d) }
-
 // Options configure the server. The zero value of a field means the default.
 type Options struct {
-	Key       string   // default DefaultKey
-	Templates []string // default "base"
-	Most      int      // sandboxes that may run at a time; default any number
-	Page      int      // sandboxes that a list tells at a time; default 100
-	Legacy    bool     // only the first version of the interface to make and wake sandboxes
-	Clock     Clock    // default the machine's
+	Key       string      // default DefaultKey
+	Templates []string    // default "base"
+	Most      int         // sandboxes that may run at a time; default any number
+	Page      int         // sandboxes that a list tells at a time; default 100
+	Legacy    bool        // only the first version of the interface to make and wake sandboxes
+	Clock     cloud.Clock // by which sandboxes expire; default the machine's
 }
 
-// Server is E2B on this machine. All methods may be called concurrently.
+// Server is E2B on this machine. All methods may be called concurrently. The names of requests, for faults, are create, list,
+// get, connect, pause, timeout and delete of the control plane, Start, SendInput, SendSignal, Stat, MakeDir, upload, download
+// and health of a sandbox.
 type Server struct {
+	cloudtest.Faults
 	URL string // of the control plane and of every sandbox
 
 	opts Options
 	dir  string
 	http *httptest.Server
 
-	mu       sync.Mutex // guards the fields below
-	boxes    map[string]*box
-	faults   []*Fault
-	requests map[string]int
-	created  int
+	mu      sync.Mutex // guards the fields below
+	boxes   map[string]*box
+	created int
 }
 
 // New starts a server that ends with the test, and every sandbox with it.
@@ -81,7 +74,7 @@ func New(t testing.TB, o Options) *Server {
 		o.Page = defaultPerPage
 	}
 	if o.Clock == nil {
-		o.Clock = wallClock{}
+		o.Clock = cloud.WallClock{}
 	}
 	dir, err := os.MkdirTemp("", "e2b") // short, as there will be sockets in it
 	if err == nil {
@@ -93,7 +86,7 @@ func New(t testing.TB, o Options) *Server {
 	if err != nil {
 		t.Fatalf("make a directory for sandboxes: %v", err)
 	}
-	s := &Server{opts: o, dir: dir, boxes: map[string]*box{}, requests: map[string]int{}}
+	s := &Server{opts: o, dir: dir, boxes: map[string]*box{}}
 	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
 	s.URL = s.http.URL
 	t.Cleanup(func() {
@@ -139,13 +132,6 @@ func (s *Server) Created() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.created
-}
-
-// Requests returns how many requests of a kind came; see Fault.Op.
-func (s *Server) Requests(op string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.requests[op]
 }
 
 // Pause pauses a sandbox as somebody else with access to the account could.
