@@ -9,9 +9,11 @@ import (
 	"time"
 )
 
+// MaxAnswer is how much of an answer is read, in bytes.
+const MaxAnswer = 8 << 20
+
 const (
-	maxAnswer = 8 << 20 // bytes
-	userAgent = "sandbox-agent"
+	userAgent = "sandbox-agent" // E2B's proxy answers browsers with pages for people
 	pingTime  = 15 * time.Second
 )
 
@@ -41,16 +43,21 @@ func Client(base *http.Client) *http.Client {
 	return c
 }
 
-// Fetch carries out a request and reads the whole answer, at most 8 MiB of it. The key does not stay in what is refused.
-func Fetch(c *http.Client, r *http.Request, key string) (*Answer, error) {
+// Send carries out a request, saying whose it is. Its answer comes as it is, not compressed.
+func Send(c *http.Client, r *http.Request) (*http.Response, error) {
 	r.Header.Set("User-Agent", userAgent)
 	r.Header.Set("Accept-Encoding", "identity")
-	res, err := c.Do(r)
+	return c.Do(r)
+}
+
+// Fetch carries out a request and reads the whole answer, at most MaxAnswer of it. The key does not stay in what is refused.
+func Fetch(c *http.Client, r *http.Request, key string) (*Answer, error) {
+	res, err := Send(c, r)
 	if err != nil {
 		return nil, err
 	}
 	defer res.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	body, err := io.ReadAll(io.LimitReader(res.Body, MaxAnswer))
 	if err != nil {
 		return nil, err
 	}

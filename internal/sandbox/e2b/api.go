@@ -15,14 +15,13 @@ import (
 	"time"
 
 	"sandboxagent/internal/sandbox"
+	"sandboxagent/internal/sandbox/cloud"
 )
 
 const (
 	requestTime = time.Minute // of one try; making and waking a sandbox is usually a matter of seconds
-	maxAnswer   = 8 << 20     // bytes
 	pageSize    = 100         // sandboxes
 	maxPages    = 100
-	userAgent   = "sandbox-agent" // the proxy answers browsers with pages for people
 )
 
 var (
@@ -30,61 +29,36 @@ var (
 	domains    = regexp.MustCompile(`^[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?$`)
 )
 
-// answer is what came back, whatever the status.
-type answer struct {
-	status int
-	header http.Header
-	body   []byte
-}
-
-func (a *answer) ok() bool { return a.status >= 200 && a.status < 300 }
-
-// client is a copy of what the options say, or one of our own, that hands nobody else the key: it follows no redirection.
-func (o *Options) client() *http.Client {
-	c := &http.Client{}
-	if o.HTTPClient != nil {
-		*c = *o.HTTPClient
-	} else if t, ok := http.DefaultTransport.(*http.Transport); ok {
-		t = t.Clone()
-		t.MaxIdleConnsPerHost = 16
-		t.HTTP2 = &http.HTTP2Config{SendPingTimeout: 2 * pingTime, PingTimeout: pingTime} // a dead connection is not used on and on
-		c.Transport = t
-	}
-	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return c
-}
-
 // call asks the control plane, again while that makes sense; what is not safe to repeat is asked once unless it was
 // certainly refused.
-func (b *Backend) call(ctx context.Context, op, method, path string, body any, safe bool) (*answer, *failure) {
+func (b *Backend) call(ctx context.Context, op, method, path string, body any, safe bool) (*cloud.Answer, *cloud.Failure) {
 	for try := 1; ; try++ {
 		a, f := b.ask(ctx, op, method, path, body)
 		if f == nil {
 			return a, nil
 		}
-		wait, again := f.again(try, b.opts.dice())
-		if !again || f.unclear && !safe {
-			f.passes = false
-			return a, f
+		again := safe || !f.Unclear
+		if again {
+			f, again = b.retry.Wait(ctx, f, try)
 		}
-		b.opts.Logger.Info("E2B is asked again", "op", op, "wait", wait, "error", f.err)
-		if err := b.opts.sleep(ctx, wait); err != nil {
-			return nil, &failure{err: canceled(op, err)}
+		if !again {
+			f.Passes = false
+			return a, f
 		}
 	}
 }
 
 // ask asks the control plane once. The answer comes also with a failure, if there was one.
-func (b *Backend) ask(ctx context.Context, op, method, path string, body any) (*answer, *failure) {
+func (b *Backend) ask(ctx context.Context, op, method, path string, body any) (*cloud.Answer, *cloud.Failure) {
 	key, err := b.key(op)
 	if err != nil {
-		return nil, failed(op, err)
+		return nil, cloud.Failed(op, err)
 	}
 	var payload io.Reader
 	if body != nil {
 		text, err := json.Marshal(body)
 		if err != nil {
-			return nil, fail(sandbox.ClassInternal, op, "the request cannot be encoded", err)
+			return nil, cloud.Fail(sandbox.ClassInternal, op, "the request cannot be encoded", err)
 		}
 		payload = bytes.NewReader(text)
 	}
@@ -92,37 +66,20 @@ func (b *Backend) ask(ctx context.Context, op, method, path string, body any) (*
 	defer cancel()
 	r, err := http.NewRequestWithContext(own, method, b.opts.APIURL+path, payload)
 	if err != nil {
-		return nil, fail(sandbox.ClassInternal, op, "the request cannot be made", err)
+		return nil, cloud.Fail(sandbox.ClassInternal, op, "the request cannot be made", err)
 	}
 	r.Header.Set("X-API-Key", key)
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
-	a, err := b.fetch(r)
+	a, err := cloud.Fetch(b.http, r, key)
 	if err != nil {
-		return nil, unreachable(ctx, op, "E2B", err)
+		return nil, cloud.Unreachable(ctx, op, name, name, err)
 	}
-	if a.ok() {
-		return a, nil
+	if !a.OK() {
+		return a, refused(op, a)
 	}
-	a.body = bytes.ReplaceAll(a.body, []byte(key), []byte("(the key)"))
-	return a, refused(op, a)
-}
-
-// fetch carries out a request and reads the whole answer.
-func (b *Backend) fetch(r *http.Request) (*answer, error) {
-	r.Header.Set("User-Agent", userAgent)
-	r.Header.Set("Accept-Encoding", "identity")
-	res, err := b.http.Do(r)
-	if err != nil {
-		return nil, err
-	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
-	if err != nil {
-		return nil, err
-	}
-	return &answer{res.StatusCode, res.Header, body}, nil
+	return a, nil
 }
 
 // made is what E2B answers about a sandbox that it has made or woken.
@@ -140,9 +97,9 @@ type access struct {
 	token string // a secret
 }
 
-func (b *Backend) access(op string, a *answer) (access, *failure) {
+func (b *Backend) access(op string, a *cloud.Answer) (access, *cloud.Failure) {
 	var m made
-	err := json.Unmarshal(a.body, &m)
+	err := json.Unmarshal(a.Body, &m)
 	if m.Domain == "" {
 		m.Domain = b.opts.Domain
 	}
@@ -156,14 +113,14 @@ func (b *Backend) access(op string, a *answer) (access, *failure) {
 	return access{b: b, id: m.SandboxID, base: base, token: m.Token}, nil
 }
 
-func strange(op string, err error) *failure {
-	f := fail(sandbox.ClassUnavailable, op, "E2B's answer makes no sense: check E2B_API_URL, or update this program", err)
-	f.unclear = true
+func strange(op string, err error) *cloud.Failure {
+	f := cloud.Fail(sandbox.ClassUnavailable, op, "E2B's answer makes no sense: check E2B_API_URL, or update this program", err)
+	f.Unclear = true
 	return f
 }
 
 // versioned asks by the newer version of the interface, and by the older one where the other is not known.
-func (b *Backend) versioned(ctx context.Context, op, path string, newer, older any, safe bool) (*answer, *failure) {
+func (b *Backend) versioned(ctx context.Context, op, path string, newer, older any, safe bool) (*cloud.Answer, *cloud.Failure) {
 	if !b.legacy.Load() {
 		a, f := b.call(ctx, op, http.MethodPost, "/v2"+path, newer, safe)
 		if f == nil || !noSuchRoute(a) {
@@ -178,18 +135,18 @@ func (b *Backend) versioned(ctx context.Context, op, path string, newer, older a
 }
 
 // noSuchRoute tells an unknown address from an unknown thing, of which E2B says what it is.
-func noSuchRoute(a *answer) bool {
-	if a == nil || a.status != http.StatusNotFound && a.status != http.StatusMethodNotAllowed {
+func noSuchRoute(a *cloud.Answer) bool {
+	if a == nil || a.Status != http.StatusNotFound && a.Status != http.StatusMethodNotAllowed {
 		return false
 	}
-	text := strings.ToLower(parseSaid(a.body).Message)
+	text := strings.ToLower(parseSaid(a.Body).Message)
 	return !strings.Contains(text, "sandbox") && !strings.Contains(text, "template")
 }
 
 func seconds(d time.Duration) int { return int(d.Seconds()) }
 
 // create makes a sandbox. An unclear failure may have made one.
-func (b *Backend) create(ctx context.Context, template string, metadata map[string]string) (access, *failure) {
+func (b *Backend) create(ctx context.Context, template string, metadata map[string]string) (access, *cloud.Failure) {
 	body := map[string]any{
 		"templateID": template, "timeout": seconds(b.opts.Timeout), "metadata": metadata, "autoPause": true,
 		"allow_internet_access": !b.opts.Offline, "network": map[string]any{"allowPublicTraffic": false},
@@ -206,7 +163,7 @@ func (b *Backend) create(ctx context.Context, template string, metadata map[stri
 }
 
 // connect wakes a sandbox if it is paused, gives it more time, and tells how it is reached.
-func (b *Backend) connect(ctx context.Context, op, id string) (access, *failure) {
+func (b *Backend) connect(ctx context.Context, op, id string) (access, *cloud.Failure) {
 	body := map[string]any{"timeout": seconds(b.opts.Timeout)}
 	a, f := b.versioned(ctx, op, "/sandboxes/"+id+"/connect", body, body, true)
 	if f != nil {
@@ -216,29 +173,25 @@ func (b *Backend) connect(ctx context.Context, op, id string) (access, *failure)
 }
 
 // extend gives a running sandbox its whole time again.
-func (b *Backend) extend(ctx context.Context, id string) *failure {
+func (b *Backend) extend(ctx context.Context, id string) *cloud.Failure {
 	_, f := b.call(ctx, "keep sandbox", http.MethodPost, "/sandboxes/"+id+"/timeout", map[string]any{"timeout": seconds(b.opts.Timeout)}, true)
 	return f
 }
 
 // suspend pauses a sandbox. One that is paused already, or gone, is no failure.
-func (b *Backend) suspend(ctx context.Context, id string) *failure {
+func (b *Backend) suspend(ctx context.Context, id string) *cloud.Failure {
 	for try := 1; ; try++ {
 		_, f := b.ask(ctx, opStop, http.MethodPost, "/sandboxes/"+id+"/pause", map[string]any{})
-		if f == nil || f.err.Class == sandbox.ClassNotFound {
+		if f == nil || f.Is(sandbox.ClassNotFound) {
 			return nil
 		}
-		if f.moving { // or paused
+		if f.Moving { // or paused
 			if state, unknown := b.state(ctx, id); unknown == nil && state != stateRunning {
 				return nil
 			}
 		}
-		wait, again := f.again(try, b.opts.dice())
-		if !again {
+		if f, again := b.retry.Wait(ctx, f, try); !again {
 			return f
-		}
-		if err := b.opts.sleep(ctx, wait); err != nil {
-			return &failure{err: canceled(opStop, err)}
 		}
 	}
 }
@@ -246,25 +199,25 @@ func (b *Backend) suspend(ctx context.Context, id string) *failure {
 const stateRunning = "running"
 
 // state returns whether a sandbox is running or paused, "" for one that is gone.
-func (b *Backend) state(ctx context.Context, id string) (string, *failure) {
+func (b *Backend) state(ctx context.Context, id string) (string, *cloud.Failure) {
 	a, f := b.call(ctx, opStop, http.MethodGet, "/sandboxes/"+id, nil, true)
-	if f != nil && f.err.Class == sandbox.ClassNotFound {
+	if f.Is(sandbox.ClassNotFound) {
 		return "", nil
 	}
 	if f != nil {
 		return "", f
 	}
 	var l listed
-	if err := json.Unmarshal(a.body, &l); err != nil {
+	if err := json.Unmarshal(a.Body, &l); err != nil {
 		return "", strange(opStop, err)
 	}
 	return l.State, nil
 }
 
 // remove deletes a sandbox, running or paused. One that is gone is no failure.
-func (b *Backend) remove(ctx context.Context, op, id string) *failure {
+func (b *Backend) remove(ctx context.Context, op, id string) *cloud.Failure {
 	_, f := b.call(ctx, op, http.MethodDelete, "/sandboxes/"+id, nil, true)
-	if f != nil && f.err.Class == sandbox.ClassNotFound {
+	if f.Is(sandbox.ClassNotFound) {
 		return nil
 	}
 	return f
@@ -279,7 +232,7 @@ type listed struct {
 }
 
 // list returns the sandboxes, running and paused, that have that metadata, whose name and value need no escaping.
-func (b *Backend) list(ctx context.Context, op, name, value string) ([]listed, *failure) {
+func (b *Backend) list(ctx context.Context, op, name, value string) ([]listed, *cloud.Failure) {
 	query := url.Values{"limit": {strconv.Itoa(pageSize)}, "metadata": {name + "=" + value}}
 	var all []listed
 	for range maxPages {
@@ -288,7 +241,7 @@ func (b *Backend) list(ctx context.Context, op, name, value string) ([]listed, *
 			return nil, misdirected(f)
 		}
 		var page []listed
-		if err := json.Unmarshal(a.body, &page); err != nil {
+		if err := json.Unmarshal(a.Body, &page); err != nil {
 			return nil, strange(op, err)
 		}
 		for _, l := range page {
@@ -296,19 +249,19 @@ func (b *Backend) list(ctx context.Context, op, name, value string) ([]listed, *
 				all = append(all, l)
 			}
 		}
-		next := a.header.Get("X-Next-Token")
+		next := a.Header.Get("X-Next-Token")
 		if next == "" {
 			return all, nil
 		}
 		query.Set("nextToken", next)
 	}
-	return nil, fail(sandbox.ClassLimit, op, "the E2B account has too many sandboxes to list: remove some in E2B's dashboard", nil)
+	return nil, cloud.Fail(sandbox.ClassLimit, op, "the E2B account has too many sandboxes to list: remove some in E2B's dashboard", nil)
 }
 
 // misdirected corrects the judgement of a request that names no sandbox: what was not found is the address.
-func misdirected(f *failure) *failure {
-	if f.err.Class == sandbox.ClassNotFound {
-		return strange(f.err.Op, f.err)
+func misdirected(f *cloud.Failure) *cloud.Failure {
+	if f.Is(sandbox.ClassNotFound) {
+		return strange(f.Err.Op, f.Err)
 	}
 	return f
 }

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"sandboxagent/internal/sandbox"
+	"sandboxagent/internal/sandbox/cloud"
 )
 
 // What the backend does unless told otherwise.
@@ -67,9 +68,9 @@ type Options struct {
 	// Logger defaults to none.
 	Logger *slog.Logger
 
-	clock clock          // default the machine's
+	clock cloud.Clock    // default the machine's
 	ping  time.Duration  // between signs of life on a connection
-	sleep sleeper        // between tries
+	sleep cloud.Sleeper  // between tries
 	dice  func() float64 // in [0,1)
 }
 
@@ -77,11 +78,12 @@ type Options struct {
 type Backend struct {
 	opts   Options
 	http   *http.Client
+	retry  cloud.Retry
+	turns  cloud.Turns
 	legacy atomic.Bool // the control plane knows only the first version of its interface
 
 	mu    sync.Mutex // guards the fields below
 	boxes map[string]*box
-	turns map[string]*turn
 	holds map[string]*hold
 	// doubts are the sandboxes of which more may appear: the making of one had an unclear end.
 	doubts map[string]bool
@@ -100,8 +102,8 @@ func New(o Options) (*Backend, error) {
 		return nil, err
 	}
 	return &Backend{
-		opts: o, http: o.client(),
-		boxes: map[string]*box{}, turns: map[string]*turn{}, holds: map[string]*hold{}, doubts: map[string]bool{},
+		opts: o, http: cloud.Client(o.HTTPClient), retry: cloud.Retry{Sleep: o.sleep, Dice: o.dice, Log: o.Logger},
+		boxes: map[string]*box{}, holds: map[string]*hold{}, doubts: map[string]bool{},
 	}, nil
 }
 
@@ -136,10 +138,10 @@ func (o *Options) complete() error {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.clock == nil {
-		o.clock = wallClock{}
+		o.clock = cloud.WallClock{}
 	}
 	if o.sleep == nil {
-		o.sleep = sleepBy(o.clock)
+		o.sleep = cloud.SleepBy(o.clock)
 	}
 	if o.dice == nil {
 		o.dice = rand.Float64
@@ -194,7 +196,7 @@ func (b *Backend) open(ctx context.Context, spec sandbox.Spec, get func(context.
 	if err := sandbox.CheckID(opOpen, spec.ID); err != nil {
 		return nil, err
 	}
-	done, err := b.enter(ctx, spec.ID)
+	done, err := b.turns.Enter(ctx, opOpen, spec.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -238,38 +240,6 @@ func (b *Backend) adopt(id string, l listed) *box {
 		old.forsake()
 	}
 	return x
-}
-
-// turn lets one caller after the other make, open or destroy a sandbox.
-type turn struct {
-	token   chan struct{}
-	waiting int
-}
-
-// enter waits for the turn on a sandbox. done ends it.
-func (b *Backend) enter(ctx context.Context, id string) (done func(), err error) {
-	b.mu.Lock()
-	t := b.turns[id]
-	if t == nil {
-		t = &turn{token: make(chan struct{}, 1)}
-		b.turns[id] = t
-	}
-	t.waiting++
-	b.mu.Unlock()
-	leave := func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		if t.waiting--; t.waiting == 0 {
-			delete(b.turns, id)
-		}
-	}
-	select {
-	case t.token <- struct{}{}:
-		return func() { <-t.token; leave() }, nil
-	case <-ctx.Done():
-		leave()
-		return nil, canceled(opOpen, context.Cause(ctx))
-	}
 }
 
 // Close ends the connections to all sandboxes. Sandboxes and commands live on.

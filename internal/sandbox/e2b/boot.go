@@ -66,14 +66,14 @@ func parsePlace(text string) place {
 }
 
 // prepare makes sure that the helper of this program's version and the workspace are in the sandbox.
-func (x *box) prepare(ctx context.Context, a access) (place, *failure) {
+func (x *box) prepare(ctx context.Context, a access) (place, *cloud.Failure) {
 	p, f := x.lookInside(ctx, a)
 	if f != nil {
 		return p, f
 	}
 	program, err := cloud.FindProgram(opOpen, name, x.b.opts.HelperBinary, p.arch)
 	if err != nil {
-		return p, failed(opOpen, err)
+		return p, cloud.Failed(opOpen, err)
 	}
 	dir := path.Join(p.home, ownName, "bin", program.Build)
 	p.program, p.build = path.Join(dir, cloud.HelperName), program.Build
@@ -85,7 +85,7 @@ func (x *box) prepare(ctx context.Context, a access) (place, *failure) {
 	return p, install(ctx, a, program, p.program, path.Join(dir, "new-"+rand.Text()))
 }
 
-func (x *box) lookInside(ctx context.Context, a access) (place, *failure) {
+func (x *box) lookInside(ctx context.Context, a access) (place, *cloud.Failure) {
 	root := x.b.opts.Root
 	text, f := a.run(ctx, opOpen, prepareScript, root)
 	if f != nil {
@@ -103,18 +103,18 @@ func (x *box) lookInside(ctx context.Context, a access) (place, *failure) {
 	}
 	switch {
 	case p.root == "":
-		return p, fail(sandbox.ClassUnsupported, opOpen, "the user of the E2B sandbox may not write to "+root+": choose another template", nil)
+		return p, cloud.Fail(sandbox.ClassUnsupported, opOpen, "the user of the E2B sandbox may not write to "+root+": choose another template", nil)
 	case !path.IsAbs(p.home) || !path.IsAbs(p.root):
-		return p, fail(sandbox.ClassUnsupported, opOpen, "the user of the E2B sandbox has no home directory: choose another template", nil)
+		return p, cloud.Fail(sandbox.ClassUnsupported, opOpen, "the user of the E2B sandbox has no home directory: choose another template", nil)
 	}
 	return p, nil
 }
 
 // install uploads the helper.
-func install(ctx context.Context, a access, from cloud.Program, to, by string) *failure {
+func install(ctx context.Context, a access, from cloud.Program, to, by string) *cloud.Failure {
 	content, err := os.Open(from.File)
 	if err != nil {
-		return fail(sandbox.ClassUnavailable, opOpen, "the helper program cannot be read: install this program anew", err)
+		return cloud.Fail(sandbox.ClassUnavailable, opOpen, "the helper program cannot be read: install this program anew", err)
 	}
 	defer content.Close()
 	if f := a.upload(ctx, opOpen, by, content); f != nil {

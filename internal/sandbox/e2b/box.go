@@ -12,6 +12,7 @@ import (
 
 	"sandboxagent/internal/helper/client"
 	"sandboxagent/internal/sandbox"
+	"sandboxagent/internal/sandbox/cloud"
 )
 
 // box is an open sandbox, shared by all that opened it here.
@@ -64,14 +65,14 @@ func (x *box) helper() *client.Client {
 func (x *box) introduce(ctx context.Context) (*client.Client, error) {
 	var a access
 	var at place
-	f := x.b.persist(ctx, func() (f *failure) {
+	f := x.b.retry.Persist(ctx, func() (f *cloud.Failure) {
 		if a, f = x.rouse(ctx); f == nil {
 			at, f = x.inside(ctx, a)
 		}
 		return f
 	})
 	if f != nil {
-		return nil, f.err
+		return nil, f.Err
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -83,20 +84,20 @@ func (x *box) introduce(ctx context.Context) (*client.Client, error) {
 // dial wakes the sandbox if need be and connects to its helper.
 func (x *box) dial(ctx context.Context) (io.ReadWriteCloser, error) {
 	var s *stream
-	f := x.b.persist(ctx, func() (f *failure) {
+	f := x.b.retry.Persist(ctx, func() (f *cloud.Failure) {
 		s, f = x.reach(ctx)
 		return f
 	})
 	if f != nil {
-		return nil, f.err
+		return nil, f.Err
 	}
 	return s, nil
 }
 
 // rouse wakes the sandbox, unless that was just done. The control plane knows whether it is gone.
-func (x *box) rouse(ctx context.Context) (access, *failure) {
+func (x *box) rouse(ctx context.Context) (access, *cloud.Failure) {
 	if x.gone.Load() {
-		return access{}, failed(opOpen, errDestroyed(opOpen))
+		return access{}, cloud.Failed(opOpen, errDestroyed(opOpen))
 	}
 	x.mu.Lock()
 	way := x.way
@@ -109,14 +110,14 @@ func (x *box) rouse(ctx context.Context) (access, *failure) {
 	switch {
 	case f == nil:
 		x.keeper.extended()
-	case f.err.Class == sandbox.ClassNotFound:
+	case f.Is(sandbox.ClassNotFound):
 		x.gone.Store(true)
 	}
 	return a, f
 }
 
 // reach tries to connect once.
-func (x *box) reach(ctx context.Context) (*stream, *failure) {
+func (x *box) reach(ctx context.Context) (*stream, *cloud.Failure) {
 	a, f := x.rouse(ctx)
 	if f != nil {
 		return nil, f
@@ -136,7 +137,7 @@ func (x *box) reach(ctx context.Context) (*stream, *failure) {
 }
 
 // inside returns what the sandbox is like, prepared once.
-func (x *box) inside(ctx context.Context, a access) (place, *failure) {
+func (x *box) inside(ctx context.Context, a access) (place, *cloud.Failure) {
 	x.mu.Lock()
 	known := x.place
 	x.mu.Unlock()

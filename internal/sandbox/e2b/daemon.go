@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"sandboxagent/internal/sandbox"
+	"sandboxagent/internal/sandbox/cloud"
 )
 
 const (
@@ -33,10 +34,10 @@ const (
 )
 
 // request makes a request to the daemon, as the template's own user.
-func (a access) request(ctx context.Context, op, method, path, kind string, body io.Reader) (*http.Request, *failure) {
+func (a access) request(ctx context.Context, op, method, path, kind string, body io.Reader) (*http.Request, *cloud.Failure) {
 	r, err := http.NewRequestWithContext(ctx, method, a.base+path, body)
 	if err != nil {
-		return nil, fail(sandbox.ClassInternal, op, "the request cannot be made", err)
+		return nil, cloud.Fail(sandbox.ClassInternal, op, "the request cannot be made", err)
 	}
 	r.Header.Set("Connect-Protocol-Version", "1")
 	r.Header.Set("E2b-Sandbox-Id", a.id)
@@ -51,34 +52,34 @@ func (a access) request(ctx context.Context, op, method, path, kind string, body
 }
 
 // send makes a request with a short answer.
-func (a access) send(ctx context.Context, op, path, kind string, body io.Reader, most time.Duration) (*answer, *failure) {
+func (a access) send(ctx context.Context, op, path, kind string, body io.Reader, most time.Duration) (*cloud.Answer, *cloud.Failure) {
 	own, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	r, f := a.request(own, op, http.MethodPost, path, kind, body)
 	if f != nil {
 		return nil, f
 	}
-	got, err := a.b.fetch(r)
+	got, err := cloud.Fetch(a.b.http, r, "")
 	if err != nil {
-		return nil, unreachable(ctx, op, "the E2B sandbox", err)
+		return nil, cloud.Unreachable(ctx, op, name, inside, err)
 	}
-	if !got.ok() {
+	if !got.OK() {
 		return got, blocked(op, got)
 	}
 	return got, nil
 }
 
 // do makes a call with one answer.
-func (a access) do(ctx context.Context, op, path string, message any, most time.Duration) (*answer, *failure) {
+func (a access) do(ctx context.Context, op, path string, message any, most time.Duration) (*cloud.Answer, *cloud.Failure) {
 	text, err := json.Marshal(message)
 	if err != nil {
-		return nil, fail(sandbox.ClassInternal, op, "the request cannot be encoded", err)
+		return nil, cloud.Fail(sandbox.ClassInternal, op, "the request cannot be encoded", err)
 	}
 	return a.send(ctx, op, path, typeJSON, bytes.NewReader(text), most)
 }
 
 // upload writes a file, which nobody else knows of yet. It is sent as a form, since older daemons take nothing else.
-func (a access) upload(ctx context.Context, op, path string, content io.Reader) *failure {
+func (a access) upload(ctx context.Context, op, path string, content io.Reader) *cloud.Failure {
 	var frame bytes.Buffer
 	form := multipart.NewWriter(&frame)
 	_, err := form.CreateFormFile("file", path)
@@ -87,7 +88,7 @@ func (a access) upload(ctx context.Context, op, path string, content io.Reader) 
 		err = form.Close()
 	}
 	if err != nil {
-		return fail(sandbox.ClassInternal, op, "the request cannot be encoded", err)
+		return cloud.Fail(sandbox.ClassInternal, op, "the request cannot be encoded", err)
 	}
 	body := io.MultiReader(bytes.NewReader(frame.Bytes()[:begin]), content, bytes.NewReader(frame.Bytes()[begin:]))
 	_, f := a.send(ctx, op, "/files?"+url.Values{"path": {path}}.Encode(), form.FormDataContentType(), body, uploadTime)
@@ -95,34 +96,34 @@ func (a access) upload(ctx context.Context, op, path string, content io.Reader) 
 }
 
 // mkdir makes a directory with the daemon's own rights; it belongs to the user.
-func (a access) mkdir(ctx context.Context, op, path string) *failure {
+func (a access) mkdir(ctx context.Context, op, path string) *cloud.Failure {
 	got, f := a.do(ctx, op, "/filesystem.Filesystem/MakeDir", map[string]string{"path": path}, callTime)
-	if got != nil && got.status == http.StatusConflict && strings.Contains(string(got.body), "already_exists") {
+	if got != nil && got.Status == http.StatusConflict && strings.Contains(string(got.Body), "already_exists") {
 		return nil
 	}
 	return f
 }
 
 // exists reports whether there is something at a path.
-func (a access) exists(ctx context.Context, path string) (bool, *failure) {
+func (a access) exists(ctx context.Context, path string) (bool, *cloud.Failure) {
 	got, f := a.do(ctx, opOpen, "/filesystem.Filesystem/Stat", map[string]string{"path": path}, callTime)
-	if got != nil && got.status == http.StatusNotFound && strings.Contains(string(got.body), "not_found") {
+	if got != nil && got.Status == http.StatusNotFound && strings.Contains(string(got.Body), "not_found") {
 		return false, nil
 	}
 	return f == nil, f
 }
 
 // kill ends a process that the daemon started, not what that has started.
-func (a access) kill(ctx context.Context, pid int) *failure {
+func (a access) kill(ctx context.Context, pid int) *cloud.Failure {
 	got, f := a.do(ctx, "end process", rpc+"SendSignal", map[string]any{"process": map[string]int{"pid": pid}, "signal": "SIGNAL_SIGKILL"}, callTime)
-	if got != nil && got.status == http.StatusNotFound && strings.Contains(string(got.body), "not_found") {
+	if got != nil && got.Status == http.StatusNotFound && strings.Contains(string(got.Body), "not_found") {
 		return nil
 	}
 	return f
 }
 
 // write writes to the standard input of a process.
-func (a access) write(ctx context.Context, pid int, data []byte) *failure {
+func (a access) write(ctx context.Context, pid int, data []byte) *cloud.Failure {
 	message := map[string]any{"process": map[string]int{"pid": pid}, "input": map[string][]byte{"stdin": data}}
 	most := callTime + time.Duration(len(data)/slowest)*time.Second
 	_, f := a.do(ctx, "send to the sandbox", rpc+"SendInput", message, most)
@@ -141,7 +142,7 @@ func (a access) tags(ctx context.Context) map[int]string {
 			Tag string `json:"tag"`
 		} `json:"processes"`
 	}
-	if json.Unmarshal(got.body, &list) != nil {
+	if json.Unmarshal(got.Body, &list) != nil {
 		return nil
 	}
 	tags := map[int]string{}
@@ -193,14 +194,14 @@ type process struct {
 var errSilent = errors.New("no sign of life from the sandbox")
 
 // start starts a process. The connection to it outlasts ctx and ends with close, or when nothing comes any more.
-func (a access) start(ctx context.Context, op string, p program) (*process, *failure) {
+func (a access) start(ctx context.Context, op string, p program) (*process, *cloud.Failure) {
 	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	release := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
 	s := &process{ctx: own, cancel: cancel, late: 3*a.b.opts.ping + a.b.opts.ping/3}
 	s.watch = time.AfterFunc(callTime, func() { cancel(errSilent) })
 	f := s.begin(ctx, a, op, p)
 	if !release() && f == nil {
-		f = &failure{err: canceled(op, context.Cause(ctx))}
+		f = &cloud.Failure{Err: cloud.Canceled(op, context.Cause(ctx))}
 	}
 	if f != nil {
 		s.close()
@@ -209,31 +210,29 @@ func (a access) start(ctx context.Context, op string, p program) (*process, *fai
 	return s, nil
 }
 
-func (s *process) begin(ctx context.Context, a access, op string, p program) *failure {
+func (s *process) begin(ctx context.Context, a access, op string, p program) *cloud.Failure {
 	body, err := enframe(map[string]any{
 		"process": map[string]any{"cmd": p.argv[0], "args": p.argv[1:], "envs": p.env, "cwd": "/"}, "tag": p.tag, "stdin": p.fed,
 	})
 	if err != nil {
-		return fail(sandbox.ClassInternal, op, "the request cannot be encoded", err)
+		return cloud.Fail(sandbox.ClassInternal, op, "the request cannot be encoded", err)
 	}
 	r, f := a.request(s.ctx, op, http.MethodPost, rpc+"Start", typeStream, bytes.NewReader(body))
 	if f != nil {
 		return f
 	}
-	r.Header.Set("User-Agent", userAgent)
-	r.Header.Set("Accept-Encoding", "identity")
 	r.Header.Set("Keepalive-Ping-Interval", strconv.Itoa(max(1, int(a.b.opts.ping.Seconds()))))
 	if p.life > 0 {
 		r.Header.Set("Connect-Timeout-Ms", strconv.FormatInt(p.life.Milliseconds(), 10))
 	}
-	res, err := a.b.http.Do(r) //nolint:bodyclose // process.close does
+	res, err := cloud.Send(a.b.http, r) //nolint:bodyclose // process.close does
 	if err != nil {
-		return unreachable(ctx, op, "the E2B sandbox", s.why(err))
+		return cloud.Unreachable(ctx, op, name, inside, s.why(err))
 	}
 	s.body = res.Body
 	if res.StatusCode != http.StatusOK {
-		text, _ := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
-		return blocked(op, &answer{res.StatusCode, res.Header, text})
+		text, _ := io.ReadAll(io.LimitReader(res.Body, cloud.MaxAnswer))
+		return blocked(op, &cloud.Answer{Status: res.StatusCode, Header: res.Header, Body: text})
 	}
 	s.r = bufio.NewReaderSize(res.Body, 64<<10)
 	ev, err := s.next()
@@ -241,7 +240,7 @@ func (s *process) begin(ctx context.Context, a access, op string, p program) *fa
 		err = errors.New("the process did something before it began")
 	}
 	if err != nil {
-		return unreachable(ctx, op, "the E2B sandbox", err)
+		return cloud.Unreachable(ctx, op, name, inside, err)
 	}
 	s.pid = ev.Start.PID
 	return nil
@@ -313,7 +312,7 @@ func (s *process) close() {
 }
 
 // run runs a small script to its end and returns what it printed. One that fails is a failure.
-func (a access) run(ctx context.Context, op, script string, args ...string) (string, *failure) {
+func (a access) run(ctx context.Context, op, script string, args ...string) (string, *cloud.Failure) {
 	const most = 64 << 10
 	s, f := a.start(ctx, op, program{argv: append([]string{"/bin/sh", "-c", script, "sh"}, args...), life: callTime})
 	if f != nil {
@@ -327,7 +326,7 @@ func (a access) run(ctx context.Context, op, script string, args ...string) (str
 		ev, err := s.next()
 		switch {
 		case err != nil:
-			return "", unreachable(ctx, op, "the E2B sandbox", err)
+			return "", cloud.Unreachable(ctx, op, name, inside, err)
 		case ev.Data != nil:
 			if out.Len()+complaint.Len() < most {
 				out.Write(ev.Data.Stdout)
@@ -342,10 +341,10 @@ func (a access) run(ctx context.Context, op, script string, args ...string) (str
 }
 
 // unfit judges a script that failed.
-func unfit(op, complaint, status string) *failure {
-	complaint = strings.ToValidUTF8(complaint[:min(len(complaint), maxSaid)], "?")
+func unfit(op, complaint, status string) *cloud.Failure {
+	complaint = cloud.Line(complaint)
 	if strings.Contains(complaint, "No space left") {
-		return fail(sandbox.ClassLimit, op, fullDisk, errors.New(complaint))
+		return cloud.Fail(sandbox.ClassLimit, op, fullDisk, errors.New(complaint))
 	}
-	return fail(sandbox.ClassUnsupported, op, "the E2B sandbox cannot be prepared: choose another template ("+complaint+")", errors.New(status))
+	return cloud.Fail(sandbox.ClassUnsupported, op, "the E2B sandbox cannot be prepared: choose another template ("+complaint+")", errors.New(status))
 }

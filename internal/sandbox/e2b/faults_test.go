@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sandboxagent/internal/sandbox"
+	"sandboxagent/internal/sandbox/cloud"
 	"sandboxagent/internal/sandbox/cloud/cloudtest"
 	"sandboxagent/internal/sandbox/e2b/e2btest"
 )
@@ -324,7 +325,7 @@ func TestGone(t *testing.T) {
 	require.Equal(t, sandbox.ClassNotFound, sandbox.ClassOf(err))
 	require.Equal(t, 1, s.Created(), "attaching makes none")
 
-	s.Inject(cloudtest.Fault{Op: "list", Status: 500, Times: tries})
+	s.Inject(cloudtest.Fault{Op: "list", Status: 500, Times: cloud.Tries})
 	_, err = b.Lost(t.Context(), box.Ref())
 	require.Equal(t, sandbox.ClassUnavailable, sandbox.ClassOf(err), "not knowing is no loss")
 
@@ -393,7 +394,7 @@ func TestUnreachable(t *testing.T) {
 	_, err := b.Open(t.Context(), sandbox.Spec{ID: "s"})
 	require.Equal(t, sandbox.ClassUnavailable, sandbox.ClassOf(err))
 	require.ErrorContains(t, err, "check the network connection")
-	require.Len(t, w.all, tries-1)
+	require.Len(t, w.all, cloud.Tries-1)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = b.Open(ctx, sandbox.Spec{ID: "s"})

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"sandboxagent/internal/sandbox"
+	"sandboxagent/internal/sandbox/cloud"
 )
 
 // The metadata of every sandbox that the backend makes.
@@ -66,7 +67,7 @@ func (l listed) epoch() int64 {
 }
 
 // locate returns what there is of a sandbox, in an order that everybody sees alike.
-func (b *Backend) locate(ctx context.Context, op, id string) ([]listed, *failure) {
+func (b *Backend) locate(ctx context.Context, op, id string) ([]listed, *cloud.Failure) {
 	all, f := b.list(ctx, op, LabelKey, keyOf(id))
 	if f != nil {
 		return nil, f
@@ -82,7 +83,7 @@ func (b *Backend) locate(ctx context.Context, op, id string) ([]listed, *failure
 func (b *Backend) find(ctx context.Context, spec sandbox.Spec) (listed, error) {
 	all, f := b.locate(ctx, opOpen, spec.ID)
 	if f != nil {
-		return listed{}, f.err
+		return listed{}, f.Err
 	}
 	if len(all) == 0 {
 		return listed{}, errDestroyed(opOpen)
@@ -96,12 +97,12 @@ func (b *Backend) obtain(ctx context.Context, spec sandbox.Spec) (listed, error)
 	for try := 1; f == nil && len(all) == 0; try++ {
 		tell(spec, "A new E2B sandbox is made.")
 		all, f = b.make(ctx, spec)
-		if f != nil && f.unclear && f.err.Class != sandbox.ClassCanceled && try < makeTries {
+		if f != nil && f.Unclear && !f.Is(sandbox.ClassCanceled) && try < makeTries {
 			all, f = b.look(ctx, spec.ID)
 		}
 	}
 	if f != nil {
-		return listed{}, f.err
+		return listed{}, f.Err
 	}
 	return b.choose(ctx, all)
 }
@@ -113,11 +114,11 @@ func tell(spec sandbox.Spec, text string) {
 }
 
 // make makes a sandbox and returns it with those that others made meanwhile.
-func (b *Backend) make(ctx context.Context, spec sandbox.Spec) ([]listed, *failure) {
+func (b *Backend) make(ctx context.Context, spec sandbox.Spec) ([]listed, *cloud.Failure) {
 	labels := b.labels(spec)
 	a, f := b.create(ctx, cmp.Or(spec.Image, b.opts.Template), labels)
 	if f != nil {
-		b.doubt(spec.ID, f.unclear)
+		b.doubt(spec.ID, f.Unclear)
 		return nil, f
 	}
 	all, f := b.locate(ctx, opOpen, spec.ID)
@@ -147,10 +148,10 @@ func (b *Backend) doubted(id string) bool {
 }
 
 // look looks for a sandbox whose making had an unclear end, for a while, as it may appear late.
-func (b *Backend) look(ctx context.Context, id string) (all []listed, f *failure) {
+func (b *Backend) look(ctx context.Context, id string) (all []listed, f *cloud.Failure) {
 	for range lookTries {
 		if err := b.opts.sleep(ctx, lookPause); err != nil {
-			return nil, &failure{err: canceled(opOpen, err)}
+			return nil, &cloud.Failure{Err: cloud.Canceled(opOpen, err)}
 		}
 		if all, f = b.locate(ctx, opOpen, id); f != nil || len(all) > 0 {
 			break
@@ -168,12 +169,12 @@ func (b *Backend) choose(ctx context.Context, all []listed) (listed, error) {
 	used, f := b.usage(ctx, all)
 	if f == nil && !slices.Contains(used, true) { // whoever made the other is about to use it, perhaps
 		if err := b.opts.sleep(ctx, lookPause); err != nil {
-			return listed{}, canceled(opOpen, err)
+			return listed{}, cloud.Canceled(opOpen, err)
 		}
 		used, f = b.usage(ctx, all)
 	}
 	if f != nil {
-		return listed{}, f.err
+		return listed{}, f.Err
 	}
 	best := max(slices.Index(used, true), 0)
 	for i, l := range all {
@@ -184,7 +185,7 @@ func (b *Backend) choose(ctx context.Context, all []listed) (listed, error) {
 		default:
 			b.opts.Logger.Info("an E2B sandbox that was made by mistake is removed", "sandbox", l.SandboxID)
 			if f := b.remove(ctx, opOpen, l.SandboxID); f != nil {
-				return listed{}, f.err
+				return listed{}, f.Err
 			}
 		}
 	}
@@ -192,10 +193,10 @@ func (b *Backend) choose(ctx context.Context, all []listed) (listed, error) {
 }
 
 // usage reports which sandboxes are in use.
-func (b *Backend) usage(ctx context.Context, all []listed) ([]bool, *failure) {
+func (b *Backend) usage(ctx context.Context, all []listed) ([]bool, *cloud.Failure) {
 	used := make([]bool, len(all))
 	for i, l := range all {
-		var f *failure
+		var f *cloud.Failure
 		if used[i], f = b.inUse(ctx, l.SandboxID); f != nil {
 			return nil, f
 		}
@@ -204,34 +205,16 @@ func (b *Backend) usage(ctx context.Context, all []listed) ([]bool, *failure) {
 }
 
 // inUse reports whether somebody has ever begun to work in a sandbox. One that is gone nobody uses.
-func (b *Backend) inUse(ctx context.Context, sandboxID string) (used bool, f *failure) {
-	f = b.persist(ctx, func() *failure {
+func (b *Backend) inUse(ctx context.Context, sandboxID string) (used bool, f *cloud.Failure) {
+	f = b.retry.Persist(ctx, func() *cloud.Failure {
 		a, f := b.connect(ctx, opOpen, sandboxID)
 		if f == nil {
 			used, f = a.exists(ctx, markPath)
 		}
 		return f
 	})
-	if f != nil && f.err.Class == sandbox.ClassNotFound {
+	if f.Is(sandbox.ClassNotFound) {
 		return false, nil
 	}
 	return used, f
-}
-
-// persist tries again what failed at a sandbox's daemon, for as long as that makes sense.
-func (b *Backend) persist(ctx context.Context, what func() *failure) *failure {
-	for try := 1; ; try++ {
-		f := what()
-		if f == nil {
-			return nil
-		}
-		wait, again := f.again(try, b.opts.dice())
-		if !again {
-			return f
-		}
-		b.opts.Logger.Info("an E2B sandbox is tried again", "wait", wait, "error", f.err)
-		if err := b.opts.sleep(ctx, wait); err != nil {
-			return &failure{err: canceled(f.err.Op, err)}
-		}
-	}
 }

@@ -146,7 +146,7 @@ func (k *keeper) extend() {
 	ctx, cancel := context.WithTimeout(context.Background(), requestTime)
 	defer cancel()
 	if f := k.x.b.extend(ctx, k.x.e2b); f != nil {
-		k.x.b.opts.Logger.Warn("keep an E2B sandbox awake", "sandbox", k.x.id, "error", f.err)
+		k.x.b.opts.Logger.Warn("keep an E2B sandbox awake", "sandbox", k.x.id, "error", f.Err)
 		return
 	}
 	k.extended()

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sandboxagent/internal/sandbox"
+	"sandboxagent/internal/sandbox/cloud"
 	"sandboxagent/internal/sandbox/cloud/cloudtest"
 	"sandboxagent/internal/sandbox/e2b/e2btest"
 )
@@ -120,7 +121,7 @@ func TestKeepingFailsNowAndThen(t *testing.T) {
 	s, b, clock := timed(t, func(o *Options) { o.sleep = (&waits{}).sleep })
 	box := open(t, b, "s")
 	defer b.Keep(box.Ref())()
-	s.Inject(cloudtest.Fault{Op: "timeout", Status: 500, Times: tries})
+	s.Inject(cloudtest.Fault{Op: "timeout", Status: 500, Times: cloud.Tries})
 	pass(t, b, clock, time.Hour)
 	require.Zero(t, s.Pending())
 	require.True(t, s.Sandboxes()[0].Running, "the next look makes up for it")

@@ -22,7 +22,7 @@ func (b *Backend) Stop(ctx context.Context, ref sandbox.Ref) error {
 	if err := sandbox.CheckID(opStop, ref.ID); err != nil {
 		return err
 	}
-	done, err := b.enter(ctx, ref.ID)
+	done, err := b.turns.Enter(ctx, opStop, ref.ID)
 	if err != nil {
 		return err
 	}
@@ -36,14 +36,14 @@ func (b *Backend) Stop(ctx context.Context, ref sandbox.Ref) error {
 			f = b.suspend(ctx, l.SandboxID)
 		}
 	}
-	return f.fault()
+	return f.Fault()
 }
 
 // List implements sandbox.Lister, asking E2B: what any host has made with this account counts.
 func (b *Backend) List(ctx context.Context, owner string) ([]sandbox.Found, error) {
 	all, f := b.list(ctx, opList, LabelOurs, "1")
 	if f != nil {
-		return nil, f.err
+		return nil, f.Err
 	}
 	found := map[string]bool{}
 	var out []sandbox.Found
@@ -66,7 +66,7 @@ func (b *Backend) List(ctx context.Context, owner string) ([]sandbox.Found, erro
 func (b *Backend) Lost(ctx context.Context, ref sandbox.Ref) (bool, error) {
 	all, f := b.locate(ctx, "look for the sandbox", ref.ID)
 	if f != nil {
-		return false, f.err
+		return false, f.Err
 	}
 	return len(all) == 0, nil
 }
@@ -76,7 +76,7 @@ func (b *Backend) Destroy(ctx context.Context, ref sandbox.Ref) error {
 	if err := sandbox.CheckID(opDestroy, ref.ID); err != nil {
 		return err
 	}
-	done, err := b.enter(ctx, ref.ID)
+	done, err := b.turns.Enter(ctx, opDestroy, ref.ID)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (b *Backend) Destroy(ctx context.Context, ref sandbox.Ref) error {
 		}
 		if f != nil {
 			b.doubt(ref.ID, doubted)
-			return f.err
+			return f.Err
 		}
 		if x != nil && !slices.ContainsFunc(all, func(l listed) bool { return l.SandboxID == x.e2b }) && !x.gone.Load() {
 			all = append(all, listed{SandboxID: x.e2b})
@@ -105,7 +105,7 @@ func (b *Backend) Destroy(ctx context.Context, ref sandbox.Ref) error {
 		}
 		for _, l := range all {
 			if f := b.remove(ctx, opDestroy, l.SandboxID); f != nil {
-				return f.err
+				return f.Err
 			}
 		}
 	}

@@ -59,13 +59,13 @@ func TestMadeTwice(t *testing.T) {
 			b, _ := hasty(t, s)
 			if !first {
 				_, f := b.create(t.Context(), DefaultTemplate, b.labels(sandbox.Spec{ID: "s"}))
-				require.NoError(t, f.fault())
+				require.NoError(t, f.Fault())
 				s.Inject(cloudtest.Fault{Op: "list", Times: 2, Status: 200, Body: "[]"})
 			}
 			succeed(t, open(t, b, "s"), "echo work > file")
 			if first {
 				_, f := b.create(t.Context(), DefaultTemplate, b.labels(sandbox.Spec{ID: "s"}))
-				require.NoError(t, f.fault())
+				require.NoError(t, f.Fault())
 			}
 			require.Len(t, s.Sandboxes(), 2)
 			next, _ := hasty(t, s)
@@ -162,10 +162,11 @@ func TestDestroyInTrouble(t *testing.T) {
 func TestCanceledWhileItIsMade(t *testing.T) {
 	t.Parallel()
 	s := e2btest.New(t, e2btest.Options{})
-	b := newBackend(t, s)
-	b.opts.sleep = func(ctx context.Context, _ time.Duration) error {
-		return sleepBy(wallClock{})(ctx, 500*time.Millisecond)
-	}
+	b := newBackend(t, s, func(o *Options) {
+		o.sleep = func(ctx context.Context, _ time.Duration) error {
+			return cloud.SleepBy(cloud.WallClock{})(ctx, 500*time.Millisecond)
+		}
+	})
 	s.Inject(cloudtest.Fault{Op: "create", Delay: 500 * time.Millisecond})
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
@@ -304,7 +305,7 @@ func TestList(t *testing.T) {
 		require.NoError(t, err)
 	}
 	_, f := b.create(t.Context(), DefaultTemplate, map[string]string{"somebody": "else"})
-	require.NoError(t, f.fault())
+	require.NoError(t, f.Fault())
 	all, err := b.List(t.Context(), "")
 	require.NoError(t, err)
 	require.Len(t, all, 2)
@@ -371,11 +372,11 @@ func TestOptions(t *testing.T) {
 	b, err := New(Options{APIKey: key, Domain: "e2b.dev"})
 	require.NoError(t, err)
 	require.Equal(t, "https://api.e2b.dev", b.opts.APIURL)
-	a, f := b.access(opOpen, &answer{body: []byte(`{"sandboxID": "iabc", "envdAccessToken": "t", "domain": "e2b.example"}`)})
-	require.NoError(t, f.fault())
+	a, f := b.access(opOpen, &cloud.Answer{Body: []byte(`{"sandboxID": "iabc", "envdAccessToken": "t", "domain": "e2b.example"}`)})
+	require.NoError(t, f.Fault())
 	require.Equal(t, "https://49983-iabc.e2b.example", a.base)
 	for _, bad := range []string{`{"sandboxID": "a/b"}`, `{"sandboxID": "a", "domain": "x/y"}`, `{}`, `[]`, ``} {
-		_, f := b.access(opOpen, &answer{body: []byte(bad)})
-		require.Error(t, f.fault(), bad)
+		_, f := b.access(opOpen, &cloud.Answer{Body: []byte(bad)})
+		require.Error(t, f.Fault(), bad)
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"sandboxagent/internal/sandbox/cloud"
 )
 
 const (
@@ -42,7 +44,7 @@ type stream struct {
 }
 
 // bridge runs the helper's bridge in the sandbox and returns the stream to the helper.
-func (x *box) bridge(ctx context.Context, a access, at place) (*stream, *failure) {
+func (x *box) bridge(ctx context.Context, a access, at place) (*stream, *cloud.Failure) {
 	argv := []string{at.program, "stdio", "--state", at.home + "/" + stateDir, "--root", at.root}
 	if x.b.opts.Idle > 0 {
 		argv = append(argv, "--idle", x.b.opts.Idle.String())
@@ -145,15 +147,15 @@ func (s *stream) next() ([]byte, bool) {
 
 // deliver sends a piece, again only where it certainly did not arrive.
 func (s *stream) deliver(piece []byte) error {
-	f := s.x.b.persist(s.p.ctx, func() *failure {
+	f := s.x.b.retry.Persist(s.p.ctx, func() *cloud.Failure {
 		f := s.a.write(s.p.ctx, s.p.pid, piece)
-		if f != nil && (f.unclear || f.absent) {
-			f.passes = false
+		if f != nil && (f.Unclear || f.Absent) {
+			f.Passes = false
 		}
 		return f
 	})
 	if f != nil { // another connection may do
-		return fmt.Errorf("send to the sandbox: %s", f.err.Message)
+		return fmt.Errorf("send to the sandbox: %s", f.Err.Message)
 	}
 	return nil
 }
@@ -204,7 +206,7 @@ func (x *box) part(a access, pid int) {
 	ctx, cancel := context.WithTimeout(context.Background(), partTime)
 	defer cancel()
 	if f := a.kill(ctx, pid); f != nil {
-		x.b.opts.Logger.Debug("end a process in an E2B sandbox", "sandbox", x.id, "error", f.err)
+		x.b.opts.Logger.Debug("end a process in an E2B sandbox", "sandbox", x.id, "error", f.Err)
 	}
 }
 
