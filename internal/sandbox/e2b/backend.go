@@ -212,7 +212,7 @@ func (b *Backend) open(ctx context.Context, spec sandbox.Spec, get func(context.
 		}
 		err := x.open(ctx)
 		if err == nil {
-			return &handle{box: x, env: spec.Env}, nil
+			return cloud.NewHandle(x, spec.Env), nil
 		}
 		if !x.gone.Load() || try == openTries {
 			return nil, err

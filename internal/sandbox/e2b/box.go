@@ -35,10 +35,38 @@ type box struct {
 	calls  int            // streams that were tried
 }
 
+var _ cloud.Box = (*box)(nil)
+
 func newBox(b *Backend, id string, l listed) *box {
 	x := &box{b: b, tag: ownName + "-" + rand.Text() + "-", id: id, e2b: l.SandboxID, epoch: l.epoch(), offline: l.Metadata[LabelOffline] == "true"}
 	x.keeper.x = x
 	return x
+}
+
+// In implements cloud.Box.
+func (x *box) In(op string) (*client.Client, func(), error) {
+	if x.gone.Load() {
+		return nil, nil, errDestroyed(op)
+	}
+	return x.helper(), x.keeper.enter(), nil
+}
+
+// Ref implements cloud.Box. Its epoch is when the sandbox was made, in milliseconds since 1970.
+func (x *box) Ref() sandbox.Ref {
+	ref := sandbox.Ref{Kind: sandbox.KindE2B, ID: x.id, Epoch: x.epoch, Workspace: x.b.opts.Root}
+	if root := x.root.Load(); root != nil {
+		ref.Workspace = *root
+	}
+	return ref
+}
+
+// Refuse implements cloud.Box.
+func (x *box) Refuse(op string, cmd sandbox.Command) error {
+	if cmd.Network && x.offline {
+		return sandbox.Errorf(sandbox.ClassUnsupported, op,
+			"this E2B sandbox reaches no internet, and only new ones can be given it: change the settings of E2B and start a new session")
+	}
+	return nil
 }
 
 // open makes the sandbox ready for commands.
