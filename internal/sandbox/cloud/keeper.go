@@ -71,7 +71,7 @@ type Awake interface {
 	Helper() *client.Client
 	// Extend gives a running sandbox its whole time again.
 	Extend(ctx context.Context) error
-	// Rest drops what would keep the sandbox awake, at once. The next call takes it up again.
+	// Rest drops what would keep the sandbox awake, if anything does, at once. The next call takes it up again.
 	Rest()
 }
 

@@ -30,8 +30,8 @@ type Program struct {
 	Build string // its identity
 }
 
-// FindProgram returns the helper for a cloud's sandboxes with a processor by Go's name: the file given, or, where that is empty,
-// sandbox-helper-linux-ARCH or sandbox-helper beside this program, $SANDBOX_HELPER_BIN, or in PATH, whichever fits.
+// FindProgram returns the helper for a cloud's sandboxes on a processor by Go's name: the file given, or, where that is
+// empty, sandbox-helper-linux-ARCH or sandbox-helper beside this program, $SANDBOX_HELPER_BIN, or in PATH, whichever fits.
 func FindProgram(op, cloud, given, arch string) (Program, error) {
 	for _, file := range candidates(given, arch) {
 		if !fits(file, arch) {

@@ -80,11 +80,11 @@ type Backend struct {
 	http   *http.Client
 	retry  cloud.Retry
 	turns  cloud.Turns
+	holds  cloud.Holds
 	legacy atomic.Bool // the control plane knows only the first version of its interface
 
 	mu    sync.Mutex // guards the fields below
 	boxes map[string]*box
-	holds map[string]*hold
 	// doubts are the sandboxes of which more may appear: the making of one had an unclear end.
 	doubts map[string]bool
 }
@@ -102,8 +102,8 @@ func New(o Options) (*Backend, error) {
 		return nil, err
 	}
 	return &Backend{
-		opts: o, http: cloud.Client(o.HTTPClient), retry: cloud.Retry{Sleep: o.sleep, Dice: o.dice, Log: o.Logger},
-		boxes: map[string]*box{}, holds: map[string]*hold{}, doubts: map[string]bool{},
+		opts: o, http: cloud.Client(o.HTTPClient), boxes: map[string]*box{}, doubts: map[string]bool{},
+		retry: cloud.Retry{Sleep: o.sleep, Dice: o.dice, Log: o.Logger}, holds: cloud.Holds{Clock: o.clock},
 	}, nil
 }
 
@@ -218,6 +218,16 @@ func (b *Backend) open(ctx context.Context, spec sandbox.Spec, get func(context.
 			return nil, err
 		}
 	}
+}
+
+// Keep keeps a sandbox awake though nobody calls it, as during a turn in which the model thinks, until release is called. It
+// ends by itself after Options.Unattended without a call. It never makes or wakes a sandbox.
+func (b *Backend) Keep(ref sandbox.Ref) (release func()) {
+	release = b.holds.Add(ref.ID)
+	if x := b.known(ref.ID); x != nil && x.Connected() {
+		x.keeper.Wake()
+	}
+	return release
 }
 
 // known returns the box of a sandbox that is open here, unless it is gone.

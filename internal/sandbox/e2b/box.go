@@ -25,7 +25,7 @@ type box struct {
 	tag     string                 // begins the names of the processes that carry streams of this box
 	gone    atomic.Bool            // destroyed
 	root    atomic.Pointer[string] // the workspace, once it is known
-	keeper  keeper
+	keeper  cloud.Keeper
 
 	mu     sync.Mutex     // guards the fields below
 	client *client.Client // nil until the sandbox was prepared
@@ -35,11 +35,16 @@ type box struct {
 	calls  int            // streams that were tried
 }
 
-var _ cloud.Box = (*box)(nil)
+var (
+	_ cloud.Box   = (*box)(nil)
+	_ cloud.Awake = (*box)(nil)
+)
 
 func newBox(b *Backend, id string, l listed) *box {
 	x := &box{b: b, tag: ownName + "-" + rand.Text() + "-", id: id, e2b: l.SandboxID, epoch: l.epoch(), offline: l.Metadata[LabelOffline] == "true"}
-	x.keeper.x = x
+	x.keeper = cloud.Keeper{
+		Box: x, ID: id, Holds: &b.holds, Tick: b.opts.Timeout / 3, Unattended: b.opts.Unattended, Log: b.opts.Logger,
+	}
 	return x
 }
 
@@ -48,7 +53,7 @@ func (x *box) In(op string) (*client.Client, func(), error) {
 	if x.gone.Load() {
 		return nil, nil, errDestroyed(op)
 	}
-	return x.helper(), x.keeper.enter(), nil
+	return x.Helper(), x.keeper.Enter(), nil
 }
 
 // Ref implements cloud.Box. Its epoch is when the sandbox was made, in milliseconds since 1970.
@@ -71,8 +76,8 @@ func (x *box) Refuse(op string, cmd sandbox.Command) error {
 
 // open makes the sandbox ready for commands.
 func (x *box) open(ctx context.Context) error {
-	defer x.keeper.enter()()
-	c := x.helper()
+	defer x.keeper.Enter()()
+	c := x.Helper()
 	if c == nil {
 		var err error
 		if c, err = x.introduce(ctx); err != nil {
@@ -82,8 +87,8 @@ func (x *box) open(ctx context.Context) error {
 	return c.Health(ctx)
 }
 
-// helper returns the client of the helper, nil before the sandbox was prepared.
-func (x *box) helper() *client.Client {
+// Helper implements cloud.Awake.
+func (x *box) Helper() *client.Client {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.client
@@ -137,7 +142,7 @@ func (x *box) rouse(ctx context.Context) (access, *cloud.Failure) {
 	a, f := x.b.connect(ctx, opOpen, x.e2b)
 	switch {
 	case f == nil:
-		x.keeper.extended()
+		x.keeper.Extended()
 	case f.Is(sandbox.ClassNotFound):
 		x.gone.Store(true)
 	}
@@ -198,15 +203,21 @@ func (x *box) lostStream(s *stream) {
 	}
 }
 
-// connected reports whether the helper can be asked without waking the sandbox.
-func (x *box) connected() bool {
+// Connected implements cloud.Awake.
+func (x *box) Connected() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.stream != nil
 }
 
-// rest drops the connection until the sandbox is used again.
-func (x *box) rest() {
+// Extend implements cloud.Awake.
+func (x *box) Extend(ctx context.Context) error { return x.b.extend(ctx, x.e2b).Fault() }
+
+// Rest implements cloud.Awake. There is nothing to drop: E2B pauses a sandbox when its time is over, connected or not.
+func (x *box) Rest() {}
+
+// disconnect drops the connection until the sandbox is used again.
+func (x *box) disconnect() {
 	x.mu.Lock()
 	s := x.stream
 	x.mu.Unlock()
@@ -217,11 +228,11 @@ func (x *box) rest() {
 
 // forsake ends what this process has of the sandbox.
 func (x *box) forsake() {
-	x.keeper.stop()
+	x.keeper.Stop()
 	if !x.gone.Load() {
-		x.rest()
+		x.disconnect()
 	}
-	if c := x.helper(); c != nil {
+	if c := x.Helper(); c != nil {
 		_ = c.Close()
 	}
 }

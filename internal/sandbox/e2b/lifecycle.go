@@ -28,7 +28,7 @@ func (b *Backend) Stop(ctx context.Context, ref sandbox.Ref) error {
 	}
 	defer done()
 	if x := b.known(ref.ID); x != nil {
-		x.rest()
+		x.disconnect()
 	}
 	all, f := b.locate(ctx, opStop, ref.ID)
 	for _, l := range all {

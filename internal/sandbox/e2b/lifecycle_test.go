@@ -236,7 +236,7 @@ func TestSilence(t *testing.T) {
 	waited := make(chan error, 1)
 	go func() { waited <- box.Health(t.Context()) }()
 	x := b.known("s")
-	eventually(t, "that the silence is noticed", func() bool { return !x.connected() })
+	eventually(t, "that the silence is noticed", func() bool { return !x.Connected() })
 	require.NoError(t, syscall.Kill(s.Sandboxes()[0].Daemon, syscall.SIGCONT))
 	require.NoError(t, <-waited)
 }
