@@ -62,7 +62,9 @@ func TestKillDuringACommandRunsItOnce(t *testing.T) {
 			follow.until("the end", endOf(1))
 			require.Len(t, strings.Split(strings.TrimSpace(i.read("log")), "\n"), 1, "the command ran once")
 			requireWhole(t, follow, "Logged.")
-			require.Contains(t, toolItems(follow.durable())[0].Output.Head, "slept", "it was found again, not reported lost")
+			logged := toolItems(follow.durable())[0]
+			require.NotNil(t, logged.Output, "%+v", logged)
+			require.Contains(t, logged.Output.Head, "slept", "it was found again, not reported lost")
 		})
 	}
 }
