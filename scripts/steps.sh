@@ -22,13 +22,14 @@ step() {
   return "$status"
 }
 
-# step_on_shared is step for tests of real processes. On the shared machines of CI, one that ran out of patience gets a second
-# run; the summary says which needed it, and that is to be looked into. What fails twice has failed.
+# step_on_shared NAME COMMAND [AGAIN] is step for tests of real processes. On the shared machines of CI, those that ran out of
+# patience get a second run, by AGAIN where one is given; the summary says which needed it, and that is to be looked into. What
+# fails twice has failed.
 step_on_shared() {
-  step "$@" && return
+  step "$1" "$2" && return
   [ -n "${CI:-}" ] || return 1
   local last=$((${#steps_names[@]} - 1)) before=$steps_failed_before # the first run has set steps_failed
-  step "$1, second run" "${@:2}" || return 1
+  step "$1, second run" "${3:-$2}" || return 1
   steps_results[last]="UNSTABLE, passed at its second run"
   steps_failed=$before
 }
