@@ -1,4 +1,4 @@
-// These tests kill the worker with -9 at each step of a switch and of a fork.
+// These tests kill the worker with -9 at each step of a switch, a fork and an adoption.
 
 package e2e
 
@@ -57,6 +57,21 @@ func TestAKilledWorkerEndsWhatItHadBegun(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, entries, 1, "it was made once")
 	}
+	adopt := func(t *testing.T, i *install, id string) {
+		var forked editors.SessionResult
+		i.ok(&forked, "fork", id)
+		theirs := filepath.Join(forked.Session.Backend.WorkspaceRoot, "text")
+		require.NoError(t, os.WriteFile(theirs, []byte(numbered(20)+"last line of the fork\n"), 0o600))
+		i.write("text", "line 0 by the user\n"+numbered(20))
+		var adopted editors.AdoptResult
+		i.ok(&adopted, "adopt", forked.Session.ID)
+		require.Equal(t, 1, adopted.Carry.Merged, "%+v", adopted.Carry)
+		require.Equal(t, "line 0 by the user\n"+numbered(20)+"last line of the fork\n", i.read("text"))
+		i.ok(nil, "restore", id, adopted.Undo)
+		require.Equal(t, "line 0 by the user\n"+numbered(20), i.read("text"))
+		i.ok(&adopted, "adopt", forked.Session.ID)
+		require.Equal(t, 1, adopted.Carry.Merged, "what was undone comes again")
+	}
 	for _, tt := range []struct {
 		name, step string
 		do         func(*testing.T, *install, string)
@@ -69,6 +84,8 @@ func TestAKilledWorkerEndsWhatItHadBegun(t *testing.T) {
 		{"the way back", carry.StepMerged, merge},
 		{"fork", carry.StepFilled, fork},
 		{"fork", carry.StepHealthy, fork},
+		{"adopt", carry.StepMerging, adopt},
+		{"adopt", carry.StepMerged, adopt},
 	} {
 		t.Run(tt.name+" at "+tt.step, func(t *testing.T) {
 			t.Parallel() // most of the time it waits for Temporal to miss the worker
