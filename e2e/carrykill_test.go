@@ -1,4 +1,4 @@
-// These tests kill the worker with -9 at each step of a switch, a fork and an adoption.
+// These tests kill the worker with -9 at each step of a switch, a fork, an adoption and a restore.
 
 package e2e
 
@@ -14,12 +14,13 @@ import (
 	"sandboxagent/internal/worker"
 )
 
-// killedAt makes an installation whose worker dies when it first comes to a step, and says whether it has.
-func killedAt(t *testing.T, step string) (i *install, died func() bool) {
+// killedAt makes an installation whose worker dies when it first comes to a step after arm, and says whether it has.
+func killedAt(t *testing.T, step string) (i *install, arm func(), died func() bool) {
 	t.Helper()
 	mark := filepath.Join(t.TempDir(), "died")
+	require.NoError(t, os.WriteFile(mark, nil, 0o600)) // a worker that finds it goes on
 	i = newInstall(t, rules(run("change", `sed -i 's/^line 18$/line 18 by the agent/' text`, "Changed.")), worker.FaultVariable+"="+step+"="+mark)
-	return i, func() bool { _, err := os.Stat(mark); return err == nil }
+	return i, func() { require.NoError(t, os.Remove(mark)) }, func() bool { _, err := os.Stat(mark); return err == nil }
 }
 
 func TestAKilledWorkerEndsWhatItHadBegun(t *testing.T) {
@@ -27,6 +28,18 @@ func TestAKilledWorkerEndsWhatItHadBegun(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "elsewhere")
 		i.ok(nil, "switch", "--session", id, "--into", dir, "local")
 		return dir
+	}
+	restore := func(t *testing.T, i *install, id string) {
+		var list editors.CheckpointsResult
+		i.ok(&list, "checkpoints", id)
+		i.write("since", "written since\n")
+		var back editors.RestoreResult
+		i.ok(&back, "restore", id, list.Checkpoints[0].ID)
+		require.Equal(t, numbered(20), i.read("text"))
+		require.Equal(t, "written since\n", i.read("since"))
+		i.ok(nil, "restore", id, back.Undo)
+		require.Contains(t, i.read("text"), "line 18 by the agent\n")
+		require.Equal(t, "written since\n", i.read("since"))
 	}
 	open := func(t *testing.T, i *install, id string) {
 		dir := elsewhere(t, i, id)
@@ -86,12 +99,19 @@ func TestAKilledWorkerEndsWhatItHadBegun(t *testing.T) {
 		{"fork", carry.StepHealthy, fork},
 		{"adopt", carry.StepMerging, adopt},
 		{"adopt", carry.StepMerged, adopt},
+		{"restore", "pack-rename", restore},
+		{"restore", "manifest-rename", restore},
+		{"restore", "ref-write", restore},
 	} {
 		t.Run(tt.name+" at "+tt.step, func(t *testing.T) {
 			t.Parallel() // most of the time it waits for Temporal to miss the worker
-			i, died := killedAt(t, tt.step)
+			i, arm, died := killedAt(t, tt.step)
 			i.write("text", numbered(20))
 			id := i.session()
+			if tt.name == "restore" {
+				i.done(id, "change")
+			}
+			arm()
 			tt.do(t, i, id)
 			require.True(t, died(), "the worker came to the step")
 			var page editors.SessionsResult

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sandboxagent/editors"
+	"sandboxagent/internal/mcp/mcptest"
 	"sandboxagent/internal/model/modeltest"
 	"sandboxagent/internal/sandbox/cloud/cloudtest"
 	"sandboxagent/internal/sandbox/daytona/daytonatest"
@@ -25,6 +26,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	mcptest.Main()
 	switch {
 	case e2btest.Invoked():
 		os.Exit(e2btest.Daemon())

@@ -168,3 +168,46 @@ func TestTheAgentChangesWhatIsNotSavedThroughTheEditor(t *testing.T) {
 	require.Equal(t, "saved\nrest\n", i.read("a.txt"), "the user saves")
 	require.Equal(t, "     1\ttyped\n     2\tmine\n(2 lines; unsaved in the editor)\n", e.askFrom(session, "quote it"))
 }
+
+func TestTheAgentsChangeMeetsTextTypedInAnotherEditorAfterTheQuestion(t *testing.T) {
+	i := newInstall(t, rules(run("prepare", `printf 'saved\nmiddle\nrest\n' > a.txt`, "Prepared."), steps("change it",
+		modeltest.ToolCall{Name: "exec_command", Arguments: json.RawMessage(`{"command":"touch waiting; until [ -e go ]; do sleep 0.05; done"}`)},
+		modeltest.ToolCall{Name: "apply_patch", Arguments: json.RawMessage(`{"patch":"*** Update File: a.txt\n-rest\n+mine\n"}`)},
+		modeltest.ToolCall{Name: "read_file", Arguments: json.RawMessage(`{"path":"a.txt"}`)},
+	), steps("change again",
+		modeltest.ToolCall{Name: "apply_patch", Arguments: json.RawMessage(`{"patch":"*** Update File: a.txt\n-mine\n+yours\n"}`)},
+	)))
+	i.write("a.txt", "older\n")
+	idle := i.session()
+	i.done(idle, "prepare")
+	var older editors.CheckpointsResult
+	i.ok(&older, "checkpoints", idle)
+	asker := i.editor("{}")
+	session := asker.begin(`{"approvalMode":"never"}`)
+	asker.send(`{"jsonrpc":"2.0","id":"ask","method":"sandboxAgent/ask","params":{"sessionId":"` + session + `","text":"change it"}}`)
+	i.eventually("the agent waits", func() bool { _, err := os.Stat(i.work + "/waiting"); return err == nil })
+
+	other := i.editor(`{"workspace":{"applyEdit":true,"workspaceEdit":{"documentChanges":true}}}`)
+	other.typing("a.txt", "saved\nmiddle\nrest\n", "typed\nmiddle\nrest\n")
+	i.eventually("the worker knows", func() bool {
+		var plan editors.RestoreResult
+		i.ok(&plan, "restore", "--dry-run", idle, older.Checkpoints[0].ID)
+		return strings.Contains(plan.Reasons["a.txt"], "unsaved")
+	})
+	i.write("go", "")
+	edit := other.until("the change", func(m message) bool { return m.Method == "workspace/applyEdit" })
+	require.Contains(t, string(edit.Params), `"version":2`)
+	require.Contains(t, string(edit.Params), `"newText":"mine\n"`)
+	other.send(`{"jsonrpc":"2.0","method":"textDocument/didChange","params":{"textDocument":{"uri":"file://` + i.work + `/a.txt","version":3},"contentChanges":[{"text":"typed\nmiddle\nmine\n"}]}}`)
+	other.send(`{"jsonrpc":"2.0","id":` + string(edit.ID) + `,"result":{"applied":true}}`)
+	asker.untilEvent("the end", endOf(1))
+	require.Equal(t, []string{"     1\ttyped\n     2\tmiddle\n     3\tmine\n(3 lines; unsaved in the editor)\n"}, answers(asker.durable()))
+	require.Equal(t, "saved\nmiddle\nrest\n", i.read("a.txt"), "the user saves")
+
+	other.send(`{"jsonrpc":"2.0","method":"textDocument/didChange","params":{"textDocument":{"uri":"file://` + i.work + `/a.txt","version":4},"contentChanges":[{"text":"typed\nmiddle\nMINE\n"}]}}`)
+	other.call("sandboxAgent/sessions", `{}`, nil) // the server knows it then
+	require.Contains(t, asker.askFrom(session, "change again"), "the user has changed the same lines meanwhile")
+	require.Equal(t, "saved\nmiddle\nrest\n", i.read("a.txt"))
+	other.call("sandboxAgent/sessions", `{}`, nil)
+	require.Len(t, other.requests, 1, "the editor was asked for no second change")
+}

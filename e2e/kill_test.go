@@ -22,6 +22,10 @@ import (
 var victims = map[string]func(*install, *stream){
 	"the terminal": func(_ *install, s *stream) { _ = s.cmd.Process.Kill() },
 	"the worker":   func(i *install, _ *stream) { kill(i, i.workerInfo().PID) },
+	"the worker, while secrets change": func(i *install, _ *stream) { // commands that begin are shut off from more than before
+		kill(i, i.workerInfo().PID)
+		require.NoError(i, os.WriteFile(filepath.Join(i.home, ".netrc"), nil, 0o600))
+	},
 	"the worker and Temporal": func(i *install, _ *stream) {
 		temporal := temporalPID(i)
 		kill(i, i.workerInfo().PID)

@@ -37,8 +37,10 @@ type SwitchResult struct {
 	Backend Backend `json:"backend"`
 	Carry   Carry   `json:"carry"`
 	Queued  bool    `json:"queued,omitempty"`
-	Undo    string  `json:"undo,omitempty"` // checkpoint of the target as it was, where it had files
-	Seq     int64   `json:"seq"`
+	// AfterTurnID is, of a switch that is queued, the turn whose end it waits for.
+	AfterTurnID int    `json:"afterTurnId,omitempty"`
+	Undo        string `json:"undo,omitempty"` // checkpoint of the target as it was, where it had files
+	Seq         int64  `json:"seq"`
 }
 
 // Carry tells what is, or would be, brought into a workspace.

@@ -57,6 +57,25 @@ type FileDiff struct {
 	Patch   string `json:"patch,omitempty"` // unified, in git's form
 }
 
+// ReadFileParams reads a range of a file of a checkpoint.
+type ReadFileParams struct {
+	SessionID    string `json:"sessionId"`
+	CheckpointID string `json:"checkpointId,omitempty"` // default: the workspace as it is now
+	Path         string `json:"path"`                   // relative to the workspace
+	Offset       int64  `json:"offset,omitempty"`
+	Limit        int    `json:"limit,omitempty"` // default and at most MaxOutputRead
+}
+
+// ReadFileResult is a range of a file. What is at the path may also be a link, whose content is where it leads to.
+type ReadFileResult struct {
+	Data     string `json:"data"`
+	Encoding string `json:"encoding" enum:"utf8,base64"` // of Data
+	Offset   int64  `json:"offset"`                      // where Data begins
+	End      int64  `json:"end"`                         // where it ends
+	Total    int64  `json:"total"`                       // bytes of the whole file
+	Link     bool   `json:"link,omitempty"`
+}
+
 // RestoreParams brings a session's workspace back to a checkpoint.
 type RestoreParams struct {
 	RequestID    string   `json:"requestId,omitempty"`

@@ -54,6 +54,7 @@ var (
 	Ask            = define[AskParams, AskResult]("ask", KindUpdate, "Asks the agent; starts a turn or queues behind the running one. Answers at once.")
 	Steer          = define[SteerParams, SteerResult]("steer", KindUpdate, "Adds a message to the running turn; it reaches the model at its next call.")
 	Interrupt      = define[InterruptParams, InterruptResult]("interrupt", KindUpdate, "Ends the running turn, kills its command's whole process tree and keeps partial output.")
+	Stop           = define[StopParams, StopResult]("stop", KindUpdate, "Kills one command's whole process tree, of a running call or in the background, and keeps its partial output; the turn goes on.")
 	Queue          = define[QueueParams, QueueResult]("queue", KindUpdate, "Lists, edits or removes requests that wait for the running turn.")
 	AnswerApproval = define[AnswerApprovalParams, AnswerApprovalResult]("answerApproval", KindUpdate, "Answers an approval; the first answer wins.")
 	Rules          = define[RulesParams, RulesResult]("rules", KindUpdate, "Lists or takes back what was allowed for always, in a session and in its workspace.")
@@ -63,9 +64,10 @@ var (
 	Title          = define[TitleParams, SessionResult]("title", KindSignal, "Renames a session; a user's title is never overwritten by a generated one.")
 	Configure      = define[ConfigureParams, SessionResult]("configure", KindUpdate, "Changes a session's model, reasoning effort, approval mode or budget.")
 	Compact        = define[SessionParams, Empty]("compact", KindUpdate, "Shortens what the model is told of the conversation so far, before its next call; history and forks keep all of it.")
+	ShowContext    = define[ContextParams, ContextResult]("context", KindLocal, "Tells what the model would see if a question were asked now: each part with an estimate of its tokens. Asks and changes nothing.")
 	SetSecret      = define[SetSecretParams, Empty]("setSecret", KindLocal, "Gives this host's worker a key; it stays in its memory.")
 	Pause          = define[SessionParams, Empty]("pause", KindUpdate, "Keeps a session for later: its sandbox is stopped where that saves something, and its files stay.")
-	Destroy        = define[SessionParams, Empty]("destroy", KindUpdate, "Ends a session, its processes and its sandbox; never the user's folder.")
+	Destroy        = define[SessionParams, DestroyResult]("destroy", KindUpdate, "Ends a session, its processes and its sandbox; never the user's folder.")
 	Sessions       = define[SessionsParams, SessionsResult]("sessions", KindQuery, "Lists sessions, newest first.")
 	Attach         = define[AttachParams, AttachResult]("attach", KindQuery, "Answers with a snapshot or what was missed after a seq; then events flow.")
 	Detach         = define[SessionParams, Empty]("detach", KindLocal, "Stops the events of a session.")
@@ -74,9 +76,12 @@ var (
 	TakeCheckpoint = define[CheckpointParams, CheckpointResult]("checkpoint", KindLocal, "Takes a checkpoint of the workspace now.")
 	Checkpoints    = define[SessionParams, CheckpointsResult]("checkpoints", KindLocal, "Lists the checkpoints of a session, oldest first.")
 	Diff           = define[DiffParams, DiffResult]("diff", KindLocal, "Tells what differs between two checkpoints, or a checkpoint and now.")
+	ReadFile       = define[ReadFileParams, ReadFileResult]("readFile", KindLocal, "Reads a range of a file as it is in a checkpoint, or now.")
+	Preview        = define[PreviewParams, PreviewResult]("preview", KindLocal, "Tells where a server that runs in a session's sandbox can be reached.")
 	Restore        = define[RestoreParams, RestoreResult]("restore", KindUpdate, "Brings the workspace back to a checkpoint; what others than the agent changed since stays. It can be undone.")
 	Backends       = define[Empty, BackendsResult]("backends", KindLocal, "Lists the backends with reason and remedy where unavailable.")
 	Models         = define[Empty, ModelsResult]("models", KindLocal, "Lists the models with reason and remedy where unavailable.")
+	MCP            = define[MCPParams, MCPResult]("mcp", KindLocal, "Lists the MCP servers that the user has configured, how they are, and their tools.")
 	Doctor         = define[Empty, DoctorResult]("doctor", KindLocal, "Checks the installation and tells what to do about what is wrong.")
 )
 
@@ -220,7 +225,14 @@ type TitleParams struct {
 // SessionResult is a session as it is now.
 type SessionResult struct {
 	Session Session `json:"session"`
+	Notice  string  `json:"notice,omitempty"` // of a fork: what the user should know of how it begins, in a sentence
 	Seq     int64   `json:"seq"`
+}
+
+// DestroyResult tells what is left of a session that is destroyed.
+type DestroyResult struct {
+	// Remains says in a sentence what could not be removed yet, and why; the worker removes it when it can. "": nothing is left.
+	Remains string `json:"remains,omitempty"`
 }
 
 // ConfigureParams changes a session's settings; absent fields stay.
@@ -276,6 +288,8 @@ type AttachResult struct {
 	Events           []EventMessage  `json:"events,omitzero"`
 	PendingApprovals []Approval      `json:"pendingApprovals"`
 	Queued           []QueuedMessage `json:"queued"`
+	// Background are the commands that go on in the background, oldest first.
+	Background []BackgroundCommand `json:"background"`
 }
 
 // HistoryParams reads older items.

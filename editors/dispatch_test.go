@@ -87,7 +87,7 @@ func TestDispatchTellsWhatIsWrong(t *testing.T) {
 		{"ask", `{"Text":"a"}`, editors.CodeInvalidParams, `ask: Text is not known; did you mean text?`},
 		{"ask", `{"text":"a","context":{}}`, editors.CodeInvalidParams, `ask: context must be an array, not an object`},
 		{"ask", `{"text":"a","context":[null]}`, editors.CodeInvalidParams, `ask: context[0] must be an object, not null`},
-		{"ask", `{"text":"a","context":[{"kind":"moon"}]}`, editors.CodeInvalidParams, `ask: context[0].kind must be one of file, selection, diagnostics, text`},
+		{"ask", `{"text":"a","context":[{"kind":"moon"}]}`, editors.CodeInvalidParams, `ask: context[0].kind must be one of file, selection, diagnostics, text, image`},
 		{"ask", `{"text":"a","context":[{"kind":"file","range":{"start":{"line":true}}}]}`, editors.CodeInvalidParams, `ask: context[0].range.start.line must be a whole number, not true`},
 		{"ask", `"hi"`, editors.CodeInvalidParams, `ask: params must be an object, not a string`},
 		{"ask", `[{"text":"a"},{"text":"b"}]`, editors.CodeInvalidParams, `ask: the params must be one object, not an array of 2`},

@@ -39,6 +39,7 @@ var enums = map[string][]string{
 		"checkpoint/created",
 		"usage/updated",
 		"backend/changed",
+		"background/changed",
 	},
 	"BackendKind": {
 		"local",

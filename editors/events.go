@@ -28,6 +28,7 @@ const (
 	CheckpointCreated EventType = "checkpoint/created"
 	UsageUpdated      EventType = "usage/updated"
 	BackendChanged    EventType = "backend/changed"
+	BackgroundChanged EventType = "background/changed"
 )
 
 // EventMessage is what EventMethod carries.
@@ -55,6 +56,8 @@ type Event struct {
 	Backend    *Backend        `json:"backend,omitempty"`    // backend/changed
 	Checkpoint *Checkpoint     `json:"checkpoint,omitempty"` // checkpoint/created
 
+	Background []BackgroundCommand `json:"background,omitzero"` // background/changed
+
 	// item/delta
 
 	ItemID   string `json:"itemId,omitempty"`
@@ -72,6 +75,10 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	case QueueChanged:
 		if e.Queued == nil {
 			e.Queued = []QueuedMessage{}
+		}
+	case BackgroundChanged:
+		if e.Background == nil {
+			e.Background = []BackgroundCommand{}
 		}
 	case ItemDelta:
 		if e.Encoding == "" {
@@ -123,5 +130,6 @@ func Events() []EventDoc {
 		{CheckpointCreated, []string{"checkpoint"}, nil, true, "A checkpoint of the workspace was taken."},
 		{UsageUpdated, []string{"usage"}, nil, true, "The session's token counts changed."},
 		{BackendChanged, []string{"backend"}, nil, true, "The session moved to another sandbox."},
+		{BackgroundChanged, []string{"background"}, nil, true, "A command went to the background, or one there ended."},
 	}
 }

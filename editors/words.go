@@ -47,7 +47,7 @@ const (
 // Backend says where a session runs.
 type Backend struct {
 	Kind          BackendKind `json:"kind"`
-	Image         string      `json:"image,omitempty"`         // docker: image; e2b: template; daytona: snapshot
+	Image         string      `json:"image,omitempty"`         // docker: image; e2b: template; daytona: image, or snapshot:NAME
 	WorkspaceRoot string      `json:"workspaceRoot,omitempty"` // local: absolute path other than the open folder
 }
 
@@ -210,6 +210,8 @@ type Item struct {
 	Cwd        string       `json:"cwd,omitempty"`       // relative to the workspace
 	ExitCode   *int         `json:"exitCode,omitempty"`
 	DurationMs int64        `json:"durationMs,omitempty"`
+	Background bool         `json:"background,omitempty"` // the command went on in the background when the call was over
+	StoppedBy  string       `json:"stoppedBy,omitempty"`  // the client whose user stopped the command
 	Output     *Output      `json:"output,omitempty"`
 	Diff       string       `json:"diff,omitempty"` // unified diff of file changes, at most 16 KiB of it
 	DiffBytes  int64        `json:"diffBytes,omitempty"`
@@ -236,17 +238,34 @@ type FileChange struct {
 
 // Context is something of the editor that goes with a question.
 type Context struct {
-	Kind  string `json:"kind" enum:"file,selection,diagnostics,text"`
+	// Kind file is also a directory. An image is read from URI, a file's or "data:image/png;base64,…".
+	Kind  string `json:"kind" enum:"file,selection,diagnostics,text,image"`
 	URI   string `json:"uri,omitempty"`
 	Range *Range `json:"range,omitempty"`
 	Text  string `json:"text,omitempty"`
+	// Mentioned: the question is about it. The server sets it for what the question's text mentions as @path, @path:3-10,
+	// @selection or @diagnostics, and reads the text of a file that has none; what is long is cut to head and tail.
+	Mentioned bool `json:"mentioned,omitempty"`
+	// Image is what the server has made of an image.
+	Image *Image `json:"image,omitempty"`
 	// Unsaved: Text is what the editor shows; the file on disk is older. The agent's tools then see Text, unless it is Omitted,
 	// because it is too large, or the file is no longer the one that Base names (made by the server; "": there is none).
+	// Omitted without Unsaved: it was mentioned, but is not there, too large or no text.
 	Unsaved bool   `json:"unsaved,omitempty"`
 	Omitted bool   `json:"omitted,omitempty"`
 	Base    string `json:"base,omitempty"`
 	// Holder is the server that has the document of the editor, and passes changes on to it.
 	Holder string `json:"holder,omitempty"`
+}
+
+// Image is a picture as models are shown it: scaled down, and kept on the session's host.
+type Image struct {
+	Ref    string `json:"ref"`  // in the blob store
+	Type   string `json:"type"` // e.g. image/png
+	Width  int    `json:"width"`
+	Height int    `json:"height"`
+	Bytes  int64  `json:"bytes"`
+	Name   string `json:"name,omitempty"` // e.g. its file's
 }
 
 // Range is a range of a document in LSP positions (UTF-16).

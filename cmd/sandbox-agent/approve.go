@@ -95,12 +95,12 @@ func (a *app) printAnswer(r editors.AnswerApprovalResult) {
 	if r.Already {
 		already = " already"
 	}
-	a.printf("%s was%s answered by %s: %s\n", r.ApprovalID, already, plain(r.DecidedBy), r.Decision)
+	a.printf("%s was%s answered by %s: %s\n", r.ApprovalID, already, line(r.DecidedBy), r.Decision)
 	switch r.Scope {
 	case editors.ScopeSession:
-		a.printf("From now on this session runs without asking: %s\n", oneLine(r.Pattern, 500))
+		a.printf("From now on this session runs without asking: %s\n", line(r.Pattern))
 	case editors.ScopeWorkspace:
-		a.printf("From now on all sessions of this folder run without asking: %s\n", oneLine(r.Pattern, 500))
+		a.printf("From now on all sessions of this folder run without asking: %s\n", line(r.Pattern))
 	}
 }
 
@@ -121,9 +121,9 @@ func (a *app) showApprovals(ctx context.Context, c lsp.Conn, args []string) erro
 	}
 	return a.result(map[string]any{"pendingApprovals": pending}, func() {
 		for _, p := range pending {
-			a.printf("%s  %s: %s\n    %s\n", p.ID, plain(p.Tool), plain(p.Subject), plain(p.Reason))
+			a.printf("%s  %s: %s\n    %s\n", p.ID, line(p.Tool), block(p.Subject, "      "), line(p.Reason))
 			if p.Pattern != "" {
-				a.printf("    --always allows: %s\n", plain(p.Pattern))
+				a.printf("    --always allows: %s\n", line(p.Pattern))
 			}
 		}
 		if len(pending) == 0 {
@@ -139,7 +139,7 @@ func whichApproval(session string, pending []editors.Approval) error {
 	}
 	var choices []string
 	for _, p := range pending {
-		choices = append(choices, p.ID+" ("+p.Tool+": "+oneLine(p.Subject, 60)+")")
+		choices = append(choices, p.ID+" ("+line(p.Tool)+": "+oneLine(p.Subject, 60)+")")
 	}
 	return editors.Errorf(editors.CodeInvalidParams, "%d approvals are pending", len(pending)).
 		WithRemedy("Name one: " + strings.Join(choices, ", "))

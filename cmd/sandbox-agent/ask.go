@@ -6,8 +6,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -22,6 +24,21 @@ type askOptions struct {
 	sessionFlags
 	session string
 	fresh   bool
+	dry     bool
+	attach  []string
+}
+
+// context returns what goes with the question.
+func (o askOptions) context() ([]editors.Context, error) {
+	var parts []editors.Context
+	for _, name := range o.attach {
+		file, err := filepath.Abs(name)
+		if err != nil {
+			return nil, fmt.Errorf("finding %s: %w", name, err)
+		}
+		parts = append(parts, editors.Context{Kind: "image", URI: (&url.URL{Scheme: "file", Path: file}).String()})
+	}
+	return parts, nil
 }
 
 // sessionFlags are the flags by which a new session is made.
@@ -85,6 +102,8 @@ func (a *app) askVerb() *cobra.Command {
 	o.register(cmd)
 	cmd.Flags().StringVarP(&o.session, "session", "s", "", "the session to ask")
 	cmd.Flags().BoolVarP(&o.fresh, "new", "n", false, "ask a new session")
+	cmd.Flags().StringArrayVar(&o.attach, "attach", nil, "an image to show to the agent, wherever it is; as often as you like")
+	cmd.Flags().BoolVar(&o.dry, "dry-run", false, "only show what the agent would see")
 	cmd.MarkFlagsMutuallyExclusive("session", "new")
 	cmd.MarkFlagsMutuallyExclusive("session", "backend")
 	cmd.MarkFlagsMutuallyExclusive("session", "workspace")
@@ -100,11 +119,21 @@ func (a *app) ask(ctx context.Context, o askOptions, args []string) error {
 	if err != nil {
 		return err
 	}
+	parts, err := o.context()
+	if err != nil {
+		return err
+	}
 	p, err := a.open(a)
 	if err != nil {
 		return err
 	}
 	defer p.Close()
+	if o.dry {
+		c := p.Connect(clientName, func(editors.EventMessage) {})
+		defer c.Close()
+		shown := contextOptions{session: o.session, fresh: o.fresh, model: o.model, parts: parts}
+		return a.showContext(ctx, c, shown, made.WorkspaceFolder, text)
+	}
 	f := &follower{a: a, asker: newAsker(a)}
 	f.connect(p)
 	defer f.close()
@@ -119,7 +148,7 @@ func (a *app) ask(ctx context.Context, o askOptions, args []string) error {
 	f.last = snapshot.Seq
 	signal.Notify(a.signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(a.signals)
-	if err := a.send(ctx, f, editors.AskParams{RequestID: uuid.NewString(), SessionID: f.session, Text: text, Model: o.model}); err != nil {
+	if err := a.send(ctx, f, editors.AskParams{RequestID: uuid.NewString(), SessionID: f.session, Text: text, Context: parts, Model: o.model}); err != nil {
 		return err
 	}
 	for _, approval := range snapshot.PendingApprovals {

@@ -144,6 +144,8 @@ func TestAskHasAPersonApprove(t *testing.T) {
 		"?\ny\n":           {SessionID: "s1", ApprovalID: "a1", Decision: editors.DecisionAllow},
 		"\n No\n":          {SessionID: "s1", ApprovalID: "a1", Decision: editors.DecisionDeny},
 		"a\n":              {SessionID: "s1", ApprovalID: "a1", Decision: editors.DecisionAllowAlways, Pattern: "rm"},
+		"e\n\ny\n":         {SessionID: "s1", ApprovalID: "a1", Decision: editors.DecisionAllow},
+		"e\nrm -r *\n":     {SessionID: "s1", ApprovalID: "a1", Decision: editors.DecisionAllowAlways, Pattern: "rm -r *"},
 		"use make clean\n": {SessionID: "s1", ApprovalID: "a1", Decision: editors.DecisionDeny, Feedback: "use make clean"},
 	} {
 		f := newFake()
@@ -159,6 +161,46 @@ func TestAskHasAPersonApprove(t *testing.T) {
 		require.Equal(t, statusDone, out.status)
 		require.Contains(t, out.stderr, "? May the agent run exec_command?\n    rm -rf build\n")
 	}
+}
+
+func TestAPatternThatIsRefusedIsAskedForAgain(t *testing.T) {
+	f := newFake()
+	f.turn = untilApproval()
+	stdin, keyboard := io.Pipe()
+	r := start(t, f, terminal{input: true}, stdin, "ask", "hi")
+	_, err := io.WriteString(keyboard, "e\n*\nrm *\n")
+	require.NoError(t, err)
+	require.Equal(t, "rm *", (<-f.answered).Pattern)
+	done := completed(1)
+	done.Usage = &editors.Usage{Cost: 0.0123, ModelCalls: 3, UnpricedCalls: 1}
+	f.emit(done)
+	out := r.wait()
+	require.Contains(t, out.stderr, "that is everything")
+	require.Contains(t, out.stderr, "from now on, e.g. rm (nothing: back)")
+	require.Contains(t, out.stderr, "· The turn has cost at least $0.0123; the price of 1 of its 3 model calls is not known.\n")
+	require.Equal(t, "The turn has cost $0.5000.", costOf(&editors.Usage{Cost: 0.5, ModelCalls: 1}))
+	require.Empty(t, costOf(&editors.Usage{ModelCalls: 1, UnpricedCalls: 1}))
+}
+
+func TestADryRunShowsWhatTheAgentWouldSee(t *testing.T) {
+	f := newFake()
+	var asked []editors.ContextParams
+	editors.Handle(&f.mux, editors.ShowContext, func(_ context.Context, p editors.ContextParams) (editors.ContextResult, error) {
+		asked = append(asked, p)
+		return editors.ContextResult{SessionID: "s1", Model: "demo", Tokens: 1234, Window: 128000, Parts: []editors.ContextPart{
+			{Kind: "systemPrompt", Name: "how it works", Detail: "version 1", Tokens: 1200}, {Kind: "file", Name: "a\nb", Tokens: 34, Problem: "too large"},
+		}}, nil
+	})
+	out := runVerb(t, f, "ask", "--dry-run", "--attach", "/x/a b.png", "hi", "@a")
+	require.Equal(t, outcome{statusDone, "TOKENS  WHAT           NAME\n1200    system prompt  how it works (version 1)\n34      file           a\\nb ! too large\n" +
+		"About 1234 of 128000 tokens of the model demo, in session s1.\n", ""}, out)
+	require.Equal(t, "hi @a", asked[0].Text)
+	require.Equal(t, []editors.Context{{Kind: "image", URI: "file:///x/a%20b.png"}}, asked[0].Context)
+	require.NotEmpty(t, asked[0].WorkspaceFolder)
+	require.Equal(t, statusDone, runVerb(t, f, "context", "--new", "--model", "m").status)
+	asked[1].WorkspaceFolder = ""
+	require.Equal(t, editors.ContextParams{New: true, Model: "m"}, asked[1])
+	require.Empty(t, f.asked)
 }
 
 func TestSomebodyElseApproves(t *testing.T) {

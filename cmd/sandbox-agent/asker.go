@@ -1,4 +1,4 @@
-// This file has a person at the terminal answer approvals: y, n or a.
+// This file has a person at the terminal answer approvals: y, n, a, or e to edit what a allows.
 
 package main
 
@@ -19,6 +19,7 @@ type asker struct {
 	out     io.Writer
 	lines   chan typed
 	waiting []editors.Approval // the first is being asked
+	editing bool               // … for the pattern of what is allowed from now on
 }
 
 // typed is a line from the terminal, or the end of the input.
@@ -60,6 +61,7 @@ func (k *asker) prompt(f *follower) error {
 		return nil
 	}
 	k.read()
+	k.editing = false
 	if err := f.print.approval(k.waiting[0]); err != nil {
 		return err
 	}
@@ -69,7 +71,13 @@ func (k *asker) prompt(f *follower) error {
 
 func (k *asker) again() {
 	always := ""
-	if k.offers(editors.DecisionAllowAlways) {
+	switch {
+	case k.editing:
+		fmt.Fprintf(k.out, "  what to allow from now on, e.g. %s (nothing: back): ", line(k.waiting[0].Pattern))
+		return
+	case k.canEdit():
+		always = ", a always, e always something else"
+	case k.offers(editors.DecisionAllowAlways):
 		always = ", a always"
 	}
 	fmt.Fprintf(k.out, "  y yes, n no%s, ? ask again, or say what to do instead: ", always)
@@ -78,6 +86,11 @@ func (k *asker) again() {
 func (k *asker) offers(d editors.Decision) bool {
 	options := k.waiting[0].Options
 	return len(options) == 0 || slices.Contains(options, string(d))
+}
+
+// canEdit says whether there is a pattern to be allowed that can be another.
+func (k *asker) canEdit() bool {
+	return k.offers(editors.DecisionAllowAlways) && k.waiting[0].Pattern != ""
 }
 
 // read begins to read lines, once.
@@ -107,34 +120,55 @@ func (k *asker) answer(ctx context.Context, f *follower, line typed) error {
 	if line.end {
 		return f.ask(asked)
 	}
-	params := editors.AnswerApprovalParams{SessionID: f.session, ApprovalID: asked.ID}
-	switch text := strings.TrimSpace(line.text); strings.ToLower(text) {
-	case "y", "yes":
-		params.Decision = editors.DecisionAllow
-	case "n", "no":
-		params.Decision = editors.DecisionDeny
-	case "a", "always":
-		if !k.offers(editors.DecisionAllowAlways) {
-			k.again()
-			return nil
-		}
-		params.Decision, params.Pattern = editors.DecisionAllowAlways, asked.Pattern
-	case "":
-		k.again()
-		return nil
-	case "?", "help":
-		if err := f.print.approval(asked); err != nil {
-			return err
-		}
-		k.again()
-		return nil
-	default:
-		params.Decision, params.Feedback = editors.DecisionDeny, text
+	text := strings.TrimSpace(line.text)
+	params, answered := k.understand(text)
+	switch {
+	case answered:
+		params.SessionID, params.ApprovalID = f.session, asked.ID
+		return k.send(ctx, f, params)
+	case text == "?", strings.EqualFold(text, "help"):
+		return k.prompt(f)
 	}
-	k.waiting = k.waiting[1:]
-	if _, err := call(ctx, f.conn, editors.AnswerApproval, params); err != nil {
+	k.again()
+	return nil
+}
+
+// understand returns the answer that a typed text is; else something is to be asked again.
+func (k *asker) understand(text string) (params editors.AnswerApprovalParams, answered bool) {
+	word := strings.ToLower(text)
+	switch {
+	case k.editing && text == "":
+		k.editing = false
+		return params, false
+	case k.editing:
+		return editors.AnswerApprovalParams{Decision: editors.DecisionAllowAlways, Pattern: text}, true
+	case text == "", word == "?", word == "help":
+		return params, false
+	case word == "y", word == "yes":
+		return editors.AnswerApprovalParams{Decision: editors.DecisionAllow}, true
+	case word == "n", word == "no":
+		return editors.AnswerApprovalParams{Decision: editors.DecisionDeny}, true
+	case word == "a", word == "always":
+		params = editors.AnswerApprovalParams{Decision: editors.DecisionAllowAlways, Pattern: k.waiting[0].Pattern}
+		return params, k.offers(editors.DecisionAllowAlways)
+	case word == "e", word == "edit":
+		k.editing = k.canEdit()
+		return params, false
+	}
+	return editors.AnswerApprovalParams{Decision: editors.DecisionDeny, Feedback: text}, true
+}
+
+// send answers what is being asked. A pattern that is refused can be typed again.
+func (k *asker) send(ctx context.Context, f *follower, params editors.AnswerApprovalParams) error {
+	_, err := call(ctx, f.conn, editors.AnswerApproval, params)
+	if err != nil {
 		f.a.notice("The approval was not answered: " + err.Error())
 	}
+	if err != nil && k.editing && editors.CodeOf(err) == editors.CodeInvalidParams {
+		k.again()
+		return nil
+	}
+	k.waiting = k.waiting[1:]
 	return k.prompt(f)
 }
 
@@ -149,7 +183,10 @@ func (k *asker) resolved(f *follower, a editors.Approval) {
 	}
 	k.waiting = slices.Delete(k.waiting, i, i+1)
 	fmt.Fprintf(k.out, "\n")
-	f.a.notice("Answered by " + a.DecidedBy + ": " + string(a.Decision))
+	f.a.notice("Answered by " + line(a.DecidedBy) + ": " + string(a.Decision))
+	if i == 0 {
+		k.editing = false
+	}
 	if i == 0 && len(k.waiting) > 0 {
 		_ = k.prompt(f) // an error of printing comes again with the next event
 	}

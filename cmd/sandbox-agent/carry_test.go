@@ -59,8 +59,8 @@ func TestSwitchVerb(t *testing.T) {
 
 	answer = editors.SwitchResult{Backend: editors.Backend{Kind: editors.Local}, Undo: "0123456789abcdef"}
 	require.NotContains(t, runVerb(t, f, "switch", "-s", "s1", "local").stderr, "undo", "nothing came")
-	answer = editors.SwitchResult{Backend: editors.Backend{Kind: editors.Docker}, Queued: true}
-	require.Equal(t, "s1 will run in local when turn 4 has ended.\n", runVerb(t, f, "switch", "-s", "s1", "local").stdout)
+	answer = editors.SwitchResult{Backend: editors.Backend{Kind: editors.Docker}, Queued: true, AfterTurnID: 5}
+	require.Equal(t, "s1 will run in local when turn 5 has ended.\n", runVerb(t, f, "switch", "-s", "s1", "local").stdout)
 	require.Contains(t, runVerb(t, f, "switch", "-s", "s1", "--json", "local").stdout, `"queued":true`)
 }
 
@@ -78,10 +78,10 @@ func TestForkVerb(t *testing.T) {
 	f := newFake()
 	f.sessions = []editors.Session{{ID: "abcd-1", HostID: "host"}}
 	var asked editors.ForkParams
-	backend := editors.Backend{Kind: editors.Local}
+	backend, notice := editors.Backend{Kind: editors.Local}, ""
 	editors.Handle(&f.mux, editors.Fork, func(_ context.Context, p editors.ForkParams) (editors.SessionResult, error) {
 		asked = p
-		return editors.SessionResult{Session: editors.Session{
+		return editors.SessionResult{Notice: notice, Session: editors.Session{
 			ID: "f1", Title: "X (fork #1)", ParentID: p.SessionID, ForkedAtTurn: p.TurnID, Backend: backend, WorkspaceFolder: "file:///forks/f1/my%20app",
 		}}, nil
 	})
@@ -92,9 +92,9 @@ func TestForkVerb(t *testing.T) {
 	require.Equal(t, []any{"abcd-1", "Another way", 3}, []any{asked.SessionID, asked.Title, asked.TurnID})
 	require.Nil(t, asked.Backend, "as its source")
 
-	backend = editors.Backend{Kind: editors.Docker}
+	backend, notice = editors.Backend{Kind: editors.Docker}, "The files are older."
 	require.Equal(t, outcome{
-		statusDone, "f1\n", "· \"X (fork #1)\" goes on from the beginning of abcd-1, in docker.\n· To bring its changes back: sandbox-agent adopt f1\n",
+		statusDone, "f1\n", "· \"X (fork #1)\" goes on from the beginning of abcd-1, in docker.\n· The files are older.\n· To bring its changes back: sandbox-agent adopt f1\n",
 	}, runVerb(t, f, "fork", "--backend", "docker", "--title", "T"))
 	require.Equal(t, []any{"abcd-1", "T", editors.Docker}, []any{asked.SessionID, asked.Title, asked.Backend.Kind})
 }

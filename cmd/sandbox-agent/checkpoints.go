@@ -42,14 +42,25 @@ func (a *app) checkpointVerb() *cobra.Command {
 
 func (a *app) checkpointsVerb() *cobra.Command {
 	var dir string
+	var verify bool
+	list := a.besides(&dir, onCheckpoints(a, &dir, 0, editors.Checkpoints, commands.Subject.List, func(session string, _ []string) editors.SessionParams {
+		return editors.SessionParams{SessionID: session}
+	}, (*app).printCheckpoints))
 	cmd := &cobra.Command{
 		Use:   "checkpoints [flags] [SESSION]",
 		Short: "List the checkpoints of a session, or of a folder",
 		Args:  cobra.MaximumNArgs(1),
-		RunE: a.besides(&dir, onCheckpoints(a, &dir, 0, editors.Checkpoints, commands.Subject.List, func(session string, _ []string) editors.SessionParams {
-			return editors.SessionParams{SessionID: session}
-		}, (*app).printCheckpoints)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case !verify:
+				return list(cmd, args)
+			case len(args) > 0 || dir != "":
+				return usagef("--verify looks at all checkpoints of this host; leave the session and --workspace out")
+			}
+			return a.does(a.verifyCheckpoints)(cmd, args)
+		},
 	}
+	cmd.Flags().BoolVar(&verify, "verify", false, "read every checkpoint of this host, and tell which are damaged or missing")
 	workspaceFlag(cmd, &dir)
 	return cmd
 }

@@ -103,6 +103,10 @@ func TestCheckpointsOfAFolder(t *testing.T) {
 	require.Len(t, diff.Files, 2)
 	require.Equal(t, []any{"src/main.go", "changed", 2, 0}, []any{diff.Files[0].Path, diff.Files[0].Kind, diff.Files[0].Added, diff.Files[0].Removed})
 
+	require.Equal(t, "package main\n", f.run("show", "--at", first[:8], "src/main.go").stdout)
+	require.Equal(t, "\x00\x01", f.run("show", "bin").stdout, "as it is now, byte for byte")
+	require.Equal(t, statusFailed, f.run("show", "--at", first, "bin").status, "it came later")
+
 	out = f.run("restore", "--dry-run", first)
 	for _, path := range []string{"bin", "keep", "src/main.go", "src/new.go"} {
 		require.Contains(t, out.stdout, " "+path+"\n")

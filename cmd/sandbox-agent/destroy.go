@@ -21,7 +21,16 @@ func (a *app) destroyVerb() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.result(result, func() { a.printf("%s is destroyed.\n", args[0]) })
+			return a.result(result, func() { a.printDestroyed(args[0], result) })
 		}),
 	}
+}
+
+func (a *app) printDestroyed(session string, r editors.DestroyResult) {
+	if r.Remains == "" {
+		a.printf("%s is destroyed.\n", session)
+		return
+	}
+	a.printf("%s is ended. %s\n", session, r.Remains)
+	a.notice("To see what is left: sandbox-agent doctor")
 }

@@ -69,6 +69,9 @@ func newFake() *fake {
 		return editors.SessionResult{Session: editors.Session{ID: p.SessionID, Model: "demo", ApprovalMode: p.ApprovalMode}}, nil
 	})
 	editors.Handle(&f.mux, editors.AnswerApproval, func(_ context.Context, p editors.AnswerApprovalParams) (editors.AnswerApprovalResult, error) {
+		if p.Pattern == "*" {
+			return editors.AnswerApprovalResult{}, editors.Errorf(editors.CodeInvalidParams, "that is everything")
+		}
 		f.answered <- p
 		return editors.AnswerApprovalResult{ApprovalID: p.ApprovalID, Decision: p.Decision, DecidedBy: "terminal", Scope: p.Scope, Pattern: cmp.Or(p.Pattern, "make")}, nil
 	})
@@ -105,10 +108,10 @@ func (f *fake) emit(e editors.Event) {
 
 type fakeConn struct{ *fake }
 
-func (c fakeConn) Mux() *editors.Mux { return &c.mux }
-func (fakeConn) SetFolders([]string) {}
-func (fakeConn) SetUnsaved([]string) {}
-func (fakeConn) Close()              {}
+func (c fakeConn) Mux() *editors.Mux         { return &c.mux }
+func (fakeConn) SetFolders([]string)         {}
+func (fakeConn) SetUnsaved([]string, string) {}
+func (fakeConn) Close()                      {}
 
 func (f *fake) Connect(_ string, sink func(editors.EventMessage)) lsp.Conn {
 	f.mu.Lock()

@@ -37,6 +37,13 @@ func (a *app) folder(dir string) (folder, error) {
 	if f.path, err = filepath.EvalSymlinks(folderPath(uri)); err != nil {
 		return folder{}, noFolder(folderPath(uri), err)
 	}
+	here, err := a.installed()
+	here.path = f.path
+	return here, err
+}
+
+// installed returns where things are, without a folder.
+func (a *app) installed() (f folder, err error) {
 	if f.paths, err = config.ResolvePaths(a.env); err != nil {
 		return folder{}, fmt.Errorf("finding the installation: %w", err)
 	}

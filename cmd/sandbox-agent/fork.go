@@ -87,16 +87,20 @@ func (a *app) fork(ctx context.Context, p product, c lsp.Conn, o forkOptions, ar
 	if err != nil {
 		return err
 	}
-	return a.result(result, func() { a.printFork(result.Session) })
+	return a.result(result, func() { a.printFork(result) })
 }
 
-func (a *app) printFork(s editors.Session) {
+func (a *app) printFork(r editors.SessionResult) {
+	s := r.Session
 	a.printf("%s\n", s.ID)
 	from := "the beginning"
 	if s.ForkedAtTurn > 0 {
 		from = fmt.Sprintf("turn %d", s.ForkedAtTurn)
 	}
 	a.notice(fmt.Sprintf("%q goes on from %s of %s, in %s.", oneLine(s.Title, 60), from, s.ParentID, s.Backend.Kind))
+	if r.Notice != "" {
+		a.notice(r.Notice)
+	}
 	if s.Backend.Kind == editors.Local {
 		a.notice(fmt.Sprintf("To open its folder in an editor: code %s", quoted(workDir(s))))
 	}

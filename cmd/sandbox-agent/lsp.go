@@ -79,7 +79,7 @@ func (a *app) lspOptions() (lsp.Options, func()) {
 // broken is the connection to an installation that could not be opened.
 type broken struct{}
 
-func (broken) Mux() *editors.Mux   { return &editors.Mux{} }
-func (broken) SetFolders([]string) {}
-func (broken) SetUnsaved([]string) {}
-func (broken) Close()              {}
+func (broken) Mux() *editors.Mux           { return &editors.Mux{} }
+func (broken) SetFolders([]string)         {}
+func (broken) SetUnsaved([]string, string) {}
+func (broken) Close()                      {}

@@ -56,6 +56,11 @@ func script() []editors.Event {
 			Diff: "--- a/a.go\n+++ b/a.go\n@@ -1 +1 @@\n-old\n+new\n",
 		}),
 		item(editors.ItemEnded, editors.Item{ID: "t4", Kind: editors.ToolCall, Tool: "read_file", Text: "/etc", Arguments: `{"path":"/etc"}`, Status: editors.ItemDenied, Error: "Denied by vscode."}),
+		item(editors.ItemEnded, editors.Item{ID: "t5", Kind: editors.ToolCall, Tool: "exec_command", Text: "npm run dev", Status: editors.ItemCompleted, Background: true}),
+		item(editors.ItemEnded, editors.Item{
+			ID: "t5", Kind: editors.ToolCall, Tool: "exec_command", Text: "npm run dev", Status: editors.ItemInterrupted, Background: true,
+			StoppedBy: "vscode", Error: "Stopped by the user (vscode) after 12.0 s with all it started.",
+		}),
 		item(editors.ItemEnded, editors.Item{ID: "n", Kind: editors.Notice, Text: "The conversation was shortened."}),
 		{Type: editors.TurnEnded, TurnID: 1, Status: editors.TurnInterrupted},
 	}

@@ -24,10 +24,10 @@ func (a *app) root() *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print one JSON object per line")
 	root.AddCommand(
-		a.askVerb(), a.attachVerb(), a.sessionsVerb(), a.newVerb(), a.titleVerb(), a.configureVerb(), a.compactVerb(), a.pauseVerb(),
+		a.askVerb(), a.contextVerb(), a.attachVerb(), a.sessionsVerb(), a.newVerb(), a.titleVerb(), a.configureVerb(), a.compactVerb(), a.pauseVerb(),
 		a.switchVerb(), a.forkVerb(), a.adoptVerb(),
-		a.destroyVerb(), a.interruptVerb(), a.approveVerb(), a.rulesVerb(), a.queueVerb(), a.historyVerb(), a.doctorVerb(), a.workerVerb(),
-		a.checkpointVerb(), a.checkpointsVerb(), a.diffVerb(), a.restoreVerb(), a.versionVerb(), a.lspVerb(),
+		a.destroyVerb(), a.interruptVerb(), a.stopVerb(), a.approveVerb(), a.rulesVerb(), a.mcpVerb(), a.queueVerb(), a.historyVerb(), a.doctorVerb(), a.workerVerb(),
+		a.checkpointVerb(), a.checkpointsVerb(), a.diffVerb(), a.showVerb(), a.previewVerb(), a.restoreVerb(), a.versionVerb(), a.lspVerb(),
 	)
 	inWords(root)
 	return root

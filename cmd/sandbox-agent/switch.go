@@ -127,7 +127,7 @@ func (a *app) printSwitch(before editors.Session, p editors.SwitchParams, r edit
 		a.printCarry(r.Carry, true)
 		return
 	case r.Queued:
-		a.printf("%s will run in %s when turn %d has ended.\n", before.ID, place(p.Backend), before.TurnID)
+		a.printf("%s will run in %s when turn %d has ended.\n", before.ID, place(p.Backend), r.AfterTurnID)
 		return
 	}
 	a.printf("%s runs in %s now.\n", before.ID, place(r.Backend))

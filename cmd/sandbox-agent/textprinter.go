@@ -31,6 +31,7 @@ type textPrinter struct {
 	now    string // the item whose text is being printed
 	header string // the tool call whose line was printed last
 	waits  string // what is waited for
+	since  time.Time
 	told   string // what of it was printed
 
 	streams map[string]*textStream
@@ -231,6 +232,9 @@ func (p *textPrinter) toolStatus(item editors.Item) string {
 	if item.Error != "" {
 		parts = append(parts, line(item.Error))
 	}
+	if item.Background && item.StoppedBy == "" {
+		parts = append(parts, "goes on in the background as "+item.ID)
+	}
 	if len(parts) == 0 {
 		return ""
 	}
@@ -247,13 +251,20 @@ func (p *textPrinter) toolStatus(item editors.Item) string {
 // state keeps what is waited for; it is told when it takes a while.
 func (p *textPrinter) state(s *editors.State) {
 	if s != nil {
-		p.waits = strings.TrimSpace(s.Reason + " " + s.Remedy)
+		p.waits, p.since = strings.TrimSpace(s.Reason+" "+s.Remedy), s.Since
 	}
 }
 
+// longSince is from when on it is worth telling how long something is waited for.
+const longSince = 5 * time.Second
+
 func (p *textPrinter) lull() error {
 	if p.waits != "" && p.waits != p.told {
-		p.note(p.term.dim("· " + line(p.waits)))
+		text := "· " + line(p.waits)
+		if d := time.Since(p.since); !p.since.IsZero() && d >= longSince {
+			text += fmt.Sprintf(" (for %s)", d.Round(time.Second))
+		}
+		p.note(p.term.dim(text))
 	}
 	p.told = p.waits
 	return p.err
@@ -270,6 +281,20 @@ func (p *textPrinter) turnEnded(e editors.Event) {
 			p.note(block(e.Error.Remedy, "  "))
 		}
 	}
+	if cost := costOf(e.Usage); cost != "" {
+		p.note(p.term.dim("· " + cost))
+	}
+}
+
+// costOf says what a turn has cost, "" when nothing is known of that.
+func costOf(u *editors.Usage) string {
+	switch {
+	case u == nil || u.Cost <= 0:
+		return ""
+	case u.UnpricedCalls > 0:
+		return fmt.Sprintf("The turn has cost at least $%.4f; the price of %d of its %d model calls is not known.", u.Cost, u.UnpricedCalls, u.ModelCalls)
+	}
+	return fmt.Sprintf("The turn has cost $%.4f.", u.Cost)
 }
 
 func (p *textPrinter) approval(a editors.Approval) error {

@@ -70,7 +70,7 @@ func TestUsage(t *testing.T) {
 func TestHelp(t *testing.T) {
 	out := runVerb(t, newFake(), "--help")
 	require.Equal(t, statusDone, out.status)
-	for _, verb := range []string{"ask", "attach", "sessions", "new", "title", "switch", "fork", "adopt", "pause", "destroy", "interrupt", "approve", "rules", "history", "doctor", "version", "worker", "lsp"} {
+	for _, verb := range []string{"ask", "attach", "sessions", "new", "title", "switch", "fork", "adopt", "pause", "destroy", "interrupt", "stop", "approve", "rules", "history", "doctor", "version", "worker", "lsp"} {
 		require.Contains(t, out.stdout, "\n  "+verb+" ")
 	}
 }
@@ -94,7 +94,12 @@ func TestSmallVerbs(t *testing.T) {
 	editors.Handle(&f.mux, editors.Title, func(_ context.Context, p editors.TitleParams) (editors.SessionResult, error) {
 		return editors.SessionResult{Session: editors.Session{Title: p.Title}}, nil
 	})
-	editors.Handle(&f.mux, editors.Destroy, func(context.Context, editors.SessionParams) (editors.Empty, error) { return editors.Empty{}, nil })
+	editors.Handle(&f.mux, editors.Destroy, func(_ context.Context, p editors.SessionParams) (editors.DestroyResult, error) {
+		if p.SessionID == "s2" {
+			return editors.DestroyResult{Remains: "Its sandbox is still there."}, nil
+		}
+		return editors.DestroyResult{}, nil
+	})
 	editors.Handle(&f.mux, editors.Queue, func(context.Context, editors.QueueParams) (editors.QueueResult, error) {
 		return editors.QueueResult{Queued: []editors.QueuedMessage{{ItemID: "i3", Text: "and\nthen"}}}, nil
 	})
@@ -106,6 +111,7 @@ func TestSmallVerbs(t *testing.T) {
 		{"new", "s1\n"},
 		{"destroy s1", "s1 is destroyed.\n"},
 		{"destroy s1 --json", "{}\n"},
+		{"destroy s2", "s2 is ended. Its sandbox is still there.\n"},
 		{"configure s1 --approve auto", "s1: model demo, approvals auto\n"},
 		{"interrupt s1", "Turn 7 is interrupted.\n"},
 		{"queue s1", "i3  and then\n"},
@@ -120,6 +126,31 @@ func TestSmallVerbs(t *testing.T) {
 	}
 }
 
+func TestStop(t *testing.T) {
+	f := newFake()
+	var asked []editors.StopParams
+	editors.Handle(&f.mux, editors.Stop, func(_ context.Context, p editors.StopParams) (editors.StopResult, error) {
+		asked = append(asked, p)
+		return editors.StopResult{ItemID: p.ItemID, StoppedBy: "terminal", How: "Stopped by the user (terminal) after 3.0 s with all it started."}, nil
+	})
+	out := runVerb(t, f, "stop", "s1")
+	require.Equal(t, statusFailed, out.status)
+	require.Contains(t, out.stderr, "No command of this session runs")
+
+	f.snapshot.Items = []editors.Item{
+		{ID: "i2", Kind: editors.AgentMessage, Status: editors.ItemInProgress},
+		{ID: "i3", Kind: editors.ToolCall, Status: editors.ItemCompleted},
+		{ID: "i4", Kind: editors.ToolCall, Status: editors.ItemInProgress, Tool: "exec_command", Text: "make"},
+	}
+	require.Equal(t, outcome{statusDone, "i4: Stopped by the user (terminal) after 3.0 s with all it started.\n", ""}, runVerb(t, f, "stop", "s1"))
+	f.snapshot.Background = []editors.BackgroundCommand{{ItemID: "i1", Command: "npm run dev"}}
+	out = runVerb(t, f, "stop", "s1")
+	require.Equal(t, statusUsage, out.status)
+	require.Contains(t, out.stderr, "i4 (make), i1 (npm run dev)")
+	require.Equal(t, statusDone, runVerb(t, f, "stop", "s1", "i1").status)
+	require.Equal(t, []string{"i4", "i1"}, []string{asked[0].ItemID, asked[1].ItemID})
+}
+
 func TestApprove(t *testing.T) {
 	f := newFake()
 	out := runVerb(t, f, "approve", "s1")
@@ -128,6 +159,10 @@ func TestApprove(t *testing.T) {
 	f.snapshot.PendingApprovals = []editors.Approval{{ID: "a1", Tool: "exec_command", Subject: "make", Reason: "it writes", Pattern: "make"}}
 	require.Equal(t, outcome{statusDone, "a1  exec_command: make\n    it writes\n    --always allows: make\n", ""}, runVerb(t, f, "approve", "--show", "s1"))
 	require.Equal(t, statusFailed, runVerb(t, f, "approve", "--show", "s1", "a9").status)
+	f.snapshot.PendingApprovals[0].Reason, f.snapshot.PendingApprovals[0].Subject = "it writes x\na2  exec_command: ls", "make\na2  exec_command: ls"
+	require.Equal(t, "a1  exec_command: make\n      a2  exec_command: ls\n    it writes x\\na2  exec_command: ls\n    --always allows: make\n",
+		runVerb(t, f, "approve", "--show", "s1").stdout, "no name makes a line of its own")
+	f.snapshot.PendingApprovals[0].Subject = "make"
 	require.Equal(t, outcome{statusDone, "a1 was answered by terminal: allowAlways\nFrom now on this session runs without asking: make\n", ""}, runVerb(t, f, "approve", "--always", "s1"))
 	require.Equal(t, editors.AnswerApprovalParams{SessionID: "s1", ApprovalID: "a1", Decision: editors.DecisionAllowAlways, Scope: editors.ScopeSession}, <-f.answered)
 	out = runVerb(t, f, "approve", "--always", "--pattern", "make x", "--workspace", "s1")

@@ -52,7 +52,7 @@ func (s *session) offer(ctx workflow.Context, in OfferInput) (Offer, error) {
 		now, f = s.pictureNow(ctx, "offer", "Offered to the parent")
 		if f == nil {
 			out = Offer{
-				ForkID: s.Session.ID, ParentID: s.Session.ParentID, Base: s.ForkBase, CheckpointID: now.Checkpoint.ID,
+				ForkID: s.Session.ID, ParentID: s.Session.ParentID, Base: s.taken(), CheckpointID: now.Checkpoint.ID,
 				Title: s.Session.Title, Sandbox: s.sandbox(),
 			}
 			s.remember(key, out)
@@ -73,13 +73,20 @@ func (s *session) asideError(f *Failure) error {
 }
 
 // pictureNow takes a checkpoint beside the main loop, of the workspace as it is: nothing changes it meanwhile but its user.
-func (s *session) pictureNow(ctx workflow.Context, reason, summary string) (CheckpointOutput, *Failure) {
+func (s *session) pictureNow(ctx workflow.Context, reason, summary string) (out CheckpointOutput, f *Failure) {
 	s.picturing++
 	defer func() { s.picturing-- }()
 	effect := fmt.Sprintf("%s-%s%d", s.Session.ID, reason, s.NextOp)
 	s.NextOp++
-	out := s.picture(ctx, picture{turn: s.Session.TurnID, summary: summary, effect: effect, reason: reason, quiet: true})
-	return out, needed(ctx, out)
+	epoch := s.Session.Epoch
+	f = s.there(ctx, func() *Failure {
+		out = s.picture(ctx, picture{turn: s.Session.TurnID, summary: summary, effect: effect, reason: reason, quiet: true})
+		return needed(ctx, out)
+	})
+	if s.Session.Epoch != epoch && s.idle() {
+		s.rest(ctx) // it was made again
+	}
+	return out, f
 }
 
 func (s *session) validateAdopt(in AdoptInput) error {
@@ -119,9 +126,13 @@ func (s *session) take(ctx workflow.Context, op Op) (editors.AdoptResult, *Failu
 	fork := fmt.Sprintf("%q", preview(o.Title, maxName))
 	s.setState(ctx, editors.StatusRunning, "Adopting what "+fork+" has changed.")
 	what := "adopting from " + fork
-	out, f := s.carry(ctx, what, ActivityMergeInto, MergeInput{
-		Sandbox: s.sandbox(), From: o.Sandbox, Base: o.Base, Theirs: o.CheckpointID, OnConflict: op.Adopt.OnConflict, Held: op.Adopt.Held,
-		Effect: s.effect(op, ""), TurnID: s.Session.TurnID, Summary: "Before adopting from " + fork,
+	var out CarryOutput
+	f := s.there(ctx, func() (f *Failure) {
+		out, f = s.carry(ctx, what, ActivityMergeInto, MergeInput{
+			Sandbox: s.sandbox(), From: o.Sandbox, Base: o.Base, Theirs: o.CheckpointID, OnConflict: op.Adopt.OnConflict, Held: op.Adopt.Held,
+			Effect: s.effect(op, ""), TurnID: s.Session.TurnID, Summary: "Before adopting from " + fork,
+		})
+		return f
 	})
 	if f == nil && !out.Applied {
 		conflicts := ConflictFailure(what, out.Carry)
@@ -190,8 +201,11 @@ func filesIn(c editors.Carry) []string {
 
 // adopted hears, in a fork, that the parent has its changes.
 func (s *session) adopted(_ workflow.Context, in AdoptedSignal) {
-	if s.ForkBase == "" || in.CheckpointID == "" || in.Instead != "" && in.Instead != s.ForkBase {
+	if s.ForkBase == "" || in.CheckpointID == "" || in.Instead != "" && in.Instead != s.taken() {
 		return
 	}
-	s.ForkBase = in.CheckpointID
+	s.ForkBase, s.ForkTaken = in.CheckpointID, ""
 }
+
+// taken is the checkpoint of what the parent has of a fork, as far as it has a counterpart where the fork is now.
+func (s *State) taken() string { return first(s.ForkTaken, s.ForkBase) }

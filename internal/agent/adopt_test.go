@@ -114,6 +114,37 @@ func TestAForkOffersWhatItsParentLacks(t *testing.T) {
 	require.Equal(t, "c1", second.value.(Offer).Base, "the parent has the rest")
 }
 
+func TestAForkOffersNothingThatCouldNotFollowIt(t *testing.T) {
+	h := newHarness(t)
+	in := testSession(editors.ApprovalNever)
+	in.State.Session.ParentID, in.State.ForkBase, in.State.Home, in.State.Starting = "p1", "base", "/forks/s1/w", false
+	in.State.Session.Backend = editors.Backend{Kind: editors.Local, WorkspaceRoot: "/forks/s1/w"}
+	h.carried.open = func(_ context.Context, in OpenInput) (CarryOutput, error) {
+		return CarryOutput{Applied: true, CheckpointID: "there", Base: "cut home", Taken: "cut " + in.Taken}, nil
+	}
+	offer := func(id string) *reply { return h.update(UpdateOffer, OfferInput{RequestID: id}) }
+	var away, further, undone, home *reply
+	h.at(1*time.Minute, func() { h.switchTo("s", toDocker) })
+	h.at(2*time.Minute, func() { away = offer("a") })
+	h.at(3*time.Minute, func() { h.switchTo("t", editors.Backend{Kind: editors.Docker, Image: "other"}) })
+	h.at(4*time.Minute, func() { further = offer("b") })
+	h.at(5*time.Minute, func() {
+		require.Equal(t, "cut cut base", h.view(nil).ForkBase, "what a dry run compares with")
+		h.env.SignalWorkflow(SignalAdopted, AdoptedSignal{CheckpointID: "theirs"})
+		h.env.SignalWorkflow(SignalAdopted, AdoptedSignal{CheckpointID: "cut cut base", Instead: "theirs"})
+	})
+	h.at(6*time.Minute, func() { undone = offer("c") })
+	h.at(7*time.Minute, func() { h.switchTo("u", editors.Backend{Kind: editors.Docker, Image: "third"}) })
+	h.at(8*time.Minute, func() { h.switchTo("v", editors.Backend{Kind: editors.Local}) })
+	h.at(9*time.Minute, func() { home = offer("d") })
+	h.finish(time.Hour, in)
+	require.Equal(t, "cut base", away.value.(Offer).Base)
+	require.Equal(t, "cut cut base", further.value.(Offer).Base)
+	require.Equal(t, "cut cut base", undone.value.(Offer).Base)
+	require.Equal(t, "cut cut base", home.value.(Offer).Base, "at home all of it has a counterpart again")
+	require.Equal(t, "cut home", h.carried.merged[0].Base)
+}
+
 func TestOnlyForksOffer(t *testing.T) {
 	h := newHarness(t)
 	var r *reply

@@ -18,13 +18,14 @@ const (
 	UpdateAsk       = "ask"             // AskInput → editors.AskResult
 	UpdateSteer     = "steer"           // AskInput with ExpectedTurnID → editors.SteerResult
 	UpdateInterrupt = "interrupt"       // editors.InterruptParams → editors.InterruptResult
+	UpdateStop      = "stop_command"    // editors.StopParams → editors.StopResult
 	UpdateQueue     = "queue"           // editors.QueueParams → editors.QueueResult
 	UpdateAnswer    = "answer_approval" // editors.AnswerApprovalParams → editors.AnswerApprovalResult
 	UpdateForget    = "forget_rule"     // editors.RulesParams → editors.RulesResult: those of the session that are gone
 	UpdateConfigure = "configure"       // editors.ConfigureParams → editors.SessionResult
 	UpdateCompact   = "compact"         // editors.SessionParams → SeqResult
 	UpdatePause     = "pause"           // editors.SessionParams → SeqResult
-	UpdateDestroy   = "destroy"         // editors.SessionParams → SeqResult
+	UpdateDestroy   = "destroy"         // editors.SessionParams → DestroyOutput
 	UpdateSwitch    = "switch_backend"  // SwitchInput → editors.SwitchResult
 	UpdateRestore   = "restore"         // RestoreInput → editors.RestoreResult
 	UpdateForkPoint = "fork_point"      // ForkPointInput → ForkPoint
@@ -32,6 +33,7 @@ const (
 	UpdateOffer     = "offer"           // OfferInput → Offer; of a fork
 	SignalRename    = "rename_session"  // RenameSignal
 	SignalAdopted   = "adopted"         // AdoptedSignal, to a fork
+	SignalQuiet     = "command_quiet"   // QuietSignal, from the worker that runs a call
 	QueryView       = "view"            // ViewRequest → View
 	QueryRules      = "rules"           // nothing → []policy.Rule: what is allowed for the session
 )
@@ -107,6 +109,12 @@ type RenameSignal struct {
 	Title     string `json:"title"`
 }
 
+// DestroyOutput says what is left of a session that has ended, in one sentence; "" for nothing.
+type DestroyOutput struct {
+	Remains string `json:"remains,omitempty"`
+	Seq     int64  `json:"seq"`
+}
+
 // SeqResult says up to which seq a change's events go.
 type SeqResult struct {
 	Seq int64 `json:"seq"`
@@ -129,6 +137,8 @@ type View struct {
 	Sealed    string                  `json:"sealed,omitempty"` // blob of the newest Segment of older items
 	Approvals []editors.Approval      `json:"approvals"`
 	Queued    []editors.QueuedMessage `json:"queued"`
+
+	Background []editors.BackgroundCommand `json:"background"`
 
 	Former []int64 `json:"former,omitempty"` // epochs of the sandboxes that the session has left and may still need
 
@@ -173,6 +183,8 @@ const (
 	ActivityFindForkPoint = "FindForkPoint" // FindInput → ForkPoint
 	ActivityEnsureSandbox = "EnsureSandbox" // Sandbox → EnsureOutput
 	ActivityStopSandbox   = "StopSandbox"   // Sandbox → nothing
+	ActivityStopCommand   = "StopCommand"   // CommandInput → CommandEnd
+	ActivityAwaitCommand  = "AwaitCommand"  // CommandInput → CommandEnd
 	ActivityKeepRule      = "KeepRule"      // KeepRuleInput → nothing
 )
 
@@ -203,7 +215,8 @@ type Pending struct {
 	ContextRef string            `json:"contextRef,omitempty"` // blob of []editors.Context
 	Context    []editors.Context `json:"context,omitempty"`
 	CallID     string            `json:"callId,omitempty"`
-	Note       bool              `json:"note,omitempty"` // nobody asked it: it tells the model what changed around it
+	Images     []editors.Image   `json:"images,omitempty"` // of a tool's result
+	Note       bool              `json:"note,omitempty"`   // nobody asked it: it tells the model what changed around it
 }
 
 // ModelStepInput is one model call. Head is the conversation so far, Pending what is to be added before the call.
@@ -239,6 +252,8 @@ type ModelStepResult struct {
 	Failure     *ModelFailure `json:"failure,omitempty"`
 	Confinement string        `json:"confinement,omitempty"` // what keeps commands: none, fs, fs+net or container
 	Permissions *Permissions  `json:"permissions,omitempty"` // of the calls, unless they are as the session knows them
+	External    string        `json:"external,omitempty"`    // blob: what the model was told of the tools of MCP servers
+	Notices     []string      `json:"notices,omitempty"`     // what the user should know of these, a sentence each
 
 	Tokens int64 `json:"tokens,omitempty"` // about what Head holds
 	Window int64 `json:"window,omitempty"` // tokens that the model takes
@@ -293,6 +308,8 @@ type CallRequest struct {
 	Ref       string `json:"ref,omitempty"`
 	Subject   string `json:"subject,omitempty"` // one line for people: the command, or the files
 	Network   bool   `json:"network,omitempty"` // with Ref: the command asks for the network
+
+	External *ExternalTool `json:"external,omitempty"` // whose tool it is, if it is none of ours
 }
 
 // FailureTooLong is the Kind of a failure because of the conversation's length; the same as model.ErrTooLong.
@@ -330,7 +347,11 @@ type RunToolResult struct {
 	Files      []editors.FileChange `json:"files,omitempty"`
 	Error      string               `json:"error,omitempty"`
 	Refs       map[string]string    `json:"refs,omitempty"`
+	Images     []editors.Image      `json:"images,omitempty"` // that the model is shown
 	DurationMs int64                `json:"durationMs"`
+	CommandID  string               `json:"commandId,omitempty"` // that it started, or looked at
+	Running    bool                 `json:"running,omitempty"`   // which goes on in the background
+	StoppedBy  string               `json:"stoppedBy,omitempty"` // or was stopped by the user of this client
 }
 
 // KeepRuleInput asks to remember what was allowed for a workspace. Repeating it is harmless.
@@ -360,6 +381,8 @@ type CheckpointInput struct {
 	// KeepFor is another session for which it is kept instead, unless nothing differs from the checkpoint Unless.
 	KeepFor string `json:"keepFor,omitempty"`
 	Unless  string `json:"unless,omitempty"`
+	// Lacks is, of a session away from home, the checkpoint that notes what did not travel there.
+	Lacks string `json:"lacks,omitempty"`
 }
 
 // CheckpointOutput is the checkpoint, none where the worker keeps none, or why there is none.

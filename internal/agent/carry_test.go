@@ -194,6 +194,7 @@ func TestASwitchWaitsForTheRunningTurnAndKeepsItsPlace(t *testing.T) {
 	h.at(0, func() { h.ask("r1", "one") })
 	events := h.finish(time.Hour, testSession(editors.ApprovalNever))
 	require.True(t, queued.value.(editors.SwitchResult).Queued)
+	require.Equal(t, 2, queued.value.(editors.SwitchResult).AfterTurnID)
 	require.Equal(t, queued.value, again.value)
 	require.ErrorContains(t, wrong.rejected, "Turn 1 is running")
 	require.Equal(t, editors.CodeBusy, failureOf(t, refused.rejected).Code)

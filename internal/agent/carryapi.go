@@ -19,6 +19,8 @@ type HoldUnsaved struct {
 	Holder string   `json:"holder"`
 	N      int64    `json:"n"`
 	Files  []string `json:"files"`
+	// Editor is by which name the editor's server takes changes of these documents; "": it takes none.
+	Editor string `json:"editor,omitempty"`
 }
 
 // SwitchInput asks a session to move.
@@ -53,6 +55,7 @@ type ForkPoint struct {
 	Seq      int64           `json:"seq"`               // the fork's events go on from here, so that all its items are in order
 	Rules    []policy.Rule   `json:"rules,omitempty"`   // for a fork on the same kind of backend
 	GitBase  string          `json:"gitBase,omitempty"` // the user's own tree that the source's workspace began as, when it is not at home
+	Notice   string          `json:"notice,omitempty"`  // what the user should know of it, one sentence
 }
 
 // FindInput asks for the fork point of a turn whose end is in the segments behind Point.Sealed; Point has everything else. The
@@ -134,11 +137,13 @@ func ConflictFailure(what string, c editors.Carry) Failure {
 
 // OpenInput asks for a fresh sandbox that holds the tree of a checkpoint, checked and healthy. It is the session's own from
 // then on: the checkpoint is kept for it. Whatever fails, nothing of the sandbox is left. Repeating an Effect is harmless.
+// Taken is, of a fork, what its parent has of it.
 type OpenInput struct {
 	Sandbox              // the one to make
 	From         Sandbox `json:"from"`           // where the tree comes from
 	CheckpointID string  `json:"checkpointId"`   // of From; "": of its folder as it is found
 	Base         string  `json:"base,omitempty"` // the user's own tree that it began as; git's configuration and hooks are taken from there
+	Taken        string  `json:"taken,omitempty"`
 	IntoNonEmpty bool    `json:"intoNonEmpty,omitempty"`
 	Effect       string  `json:"effect"`
 	Reason       string  `json:"reason,omitempty"` // switch, fork, recover or start: what the checkpoint is kept for
@@ -161,11 +166,12 @@ type MergeInput struct {
 }
 
 // CarryOutput is the outcome of an OpenInput or MergeInput. CheckpointID is the target's tree afterwards, as far as it is
-// known without looking again; Base what a later way back is compared with.
+// known without looking again; Base what a later way back is compared with, Taken what a later adoption is.
 type CarryOutput struct {
 	Carry        editors.Carry `json:"carry"`
 	CheckpointID string        `json:"checkpointId,omitempty"`
 	Base         string        `json:"base,omitempty"`
+	Taken        string        `json:"taken,omitempty"`
 	Undo         string        `json:"undo,omitempty"`
 	Applied      bool          `json:"applied"` // false: there are conflicts, and nothing was changed
 	Notes        []string      `json:"notes,omitempty"`

@@ -70,17 +70,27 @@ func (s *session) checkpointBefore(ctx workflow.Context, c *Call) {
 	before := s.Session.State
 	s.setState(ctx, editors.StatusRunning, "Taking a checkpoint before the first change.")
 	if err := workflow.Await(ctx, func() bool { return s.picturing == 0 }); err != nil {
+		s.Turn.Touched = false
 		return
 	}
 	s.checkpoint(ctx, s.Turn.ID, c.ItemID, fmt.Sprintf("Before turn %d", s.Turn.ID))
+	if ctx.Err() != nil {
+		s.Turn.Touched = false // nothing has begun, so that the turn's end has nothing to picture
+		return
+	}
 	s.setState(ctx, before.Status, before.Reason, before.Remedy)
 }
 
-// checkpointAfter pictures what a turn that may have changed something has left.
+// checkpointAfter pictures what a turn that may have changed something has left. An interrupt ends it, so that nobody has to
+// wait for a large folder.
 func (s *session) checkpointAfter(ctx workflow.Context, turn *Turn) {
 	if !turn.Touched || s.destroying {
 		return
 	}
+	ctx, cancel := workflow.WithCancel(ctx)
+	defer cancel()
+	s.cancelWork = cancel
+	s.setState(ctx, editors.StatusRunning, "Taking a checkpoint of what the turn has changed.")
 	item := ""
 	if len(s.Items) > 0 {
 		item = s.Items[len(s.Items)-1].ID
@@ -110,6 +120,8 @@ func (s *session) pictureFor(ctx workflow.Context, op Op, reason, summary string
 	return out, needed(ctx, out)
 }
 
+const noPicture = "no checkpoint could be taken: "
+
 // needed is why a checkpoint cannot be what something is carried by, if it cannot.
 func needed(ctx workflow.Context, out CheckpointOutput) *Failure {
 	switch {
@@ -120,7 +132,7 @@ func needed(ctx workflow.Context, out CheckpointOutput) *Failure {
 		if code == "" {
 			code = editors.CodeInternal
 		}
-		return &Failure{Code: code, Message: "no checkpoint could be taken: " + out.Failure}
+		return &Failure{Code: code, Message: noPicture + out.Failure}
 	case out.Checkpoint == nil:
 		return &Failure{Code: editors.CodeUnsupported, Message: "the session's worker keeps no checkpoints, so nothing can be carried"}
 	case out.MissingAll > 0 || len(out.Missing) > 0:
@@ -144,7 +156,7 @@ func (s *session) pictureAfter(ctx workflow.Context, op Op, reason, summary stri
 // picture takes a checkpoint. A failure is a value in the result; a cancelled one has neither.
 func (s *session) picture(ctx workflow.Context, p picture) CheckpointOutput {
 	box := s.sandbox()
-	in := CheckpointInput{Sandbox: box, TurnID: p.turn, ItemID: p.item, Summary: p.summary, Effect: p.effect, Reason: p.reason}
+	in := CheckpointInput{Sandbox: box, TurnID: p.turn, ItemID: p.item, Summary: p.summary, Effect: p.effect, Reason: p.reason, Lacks: s.lacks()}
 	work := s.onHost(workflow.ActivityOptions{StartToCloseTimeout: checkpointTimeout, HeartbeatTimeout: checkpointHeartbeat}, ActivityCheckpoint, in)
 	if p.quiet {
 		work.Away = nil
@@ -169,6 +181,14 @@ func (s *session) picture(ctx workflow.Context, p picture) CheckpointOutput {
 		}
 	}
 	return out
+}
+
+// lacks is the checkpoint that notes what did not travel to where the session is.
+func (s *State) lacks() string {
+	if s.isHome(s.Session.Backend) {
+		return ""
+	}
+	return first(s.Base, s.taken())
 }
 
 // tellPicture tells of a checkpoint that an activity took on its way.

@@ -32,7 +32,13 @@ func (s *session) inFolder() bool {
 	return s.Session.Backend.Kind == editors.Local && s.Session.Backend.WorkspaceRoot == ""
 }
 
+// ensure looks for the sandbox, and makes it again from the last checkpoint when it is gone.
 func (s *session) ensure(ctx workflow.Context) *Failure {
+	if err := workflow.Await(ctx, func() bool { return !s.looking }); err != nil {
+		return &Failure{Code: editors.CodeCancelled, Message: "looking for the sandbox was cancelled"}
+	}
+	s.looking = true
+	defer func() { s.looking = false }()
 	var out EnsureOutput
 	opts := workflow.ActivityOptions{StartToCloseTimeout: ensureTimeout, HeartbeatTimeout: carryHeartbeat}
 	if f := s.onHost(opts, ActivityEnsureSandbox, s.sandbox()).Repeat(ctx, "looking for the sandbox", &out); f != nil {
@@ -42,6 +48,23 @@ func (s *session) ensure(ctx workflow.Context) *Failure {
 		return out.Failure
 	}
 	return s.recover(ctx)
+}
+
+// there does something in the sandbox, and once more when it turns out that the sandbox was gone and has been made again.
+func (s *session) there(ctx workflow.Context, do func() *Failure) *Failure {
+	f := do()
+	gone := f != nil && (f.Code == editors.CodeNotFound || f.Code == editors.CodeCorruptCheckpoint) // or so it seems
+	if !gone || s.inFolder() || ctx.Err() != nil {
+		return f
+	}
+	epoch := s.Session.Epoch
+	if again := s.ensure(ctx); again != nil {
+		return again
+	}
+	if s.Session.Epoch == epoch {
+		return f
+	}
+	return do()
 }
 
 // recover makes a fresh sandbox from the last checkpoint.
@@ -55,13 +78,14 @@ func (s *session) recover(ctx workflow.Context) *Failure {
 	s.setState(ctx, editors.StatusRecovering, "The sandbox is gone; making a fresh one from the last checkpoint.")
 	target := s.newSandbox(s.Session.Backend)
 	out, f := s.carry(ctx, "making the sandbox again", ActivityOpenCarried, OpenInput{
-		Sandbox: target, From: s.sandbox(), CheckpointID: s.Session.CheckpointID, Base: s.gitBase(),
+		Sandbox: target, From: s.sandbox(), CheckpointID: s.Session.CheckpointID, Base: s.gitBase(), Taken: s.taken(),
 		Effect: fmt.Sprintf("%s-recover%d", s.Session.ID, target.Epoch), Reason: "recover", TurnID: s.Session.TurnID,
 	})
 	if f != nil {
 		s.doom(ctx, target)
 		return f
 	}
+	s.leaveBackground(ctx)
 	s.doom(ctx, s.sandbox())
 	s.Session.Epoch = target.Epoch
 	s.rebase(out)

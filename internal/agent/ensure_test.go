@@ -193,6 +193,24 @@ func TestAFormerSandboxThatCannotBeRemovedHoldsUpNothing(t *testing.T) {
 	require.Equal(t, 2+5, former, "once after each turn, and with patience at the end: it is never forgotten")
 }
 
+func TestADestroyTellsWhatRemains(t *testing.T) {
+	h := newHarness(t)
+	h.carried.destroy = func(in DestroyInput) error {
+		if !in.Former {
+			return nil
+		}
+		return temporal.NewApplicationError("no Docker engine answers", "unavailable")
+	}
+	in := inDocker()
+	in.State.Keeping = []Sandbox{{SessionID: "s1", Epoch: 7, HostID: "h1", Backend: toDocker}}
+	var r *reply
+	h.at(time.Hour, func() { r = h.update(UpdateDestroy, editors.SessionParams{}) })
+	h.finish(time.Hour, in)
+	require.NoError(t, r.err)
+	require.Contains(t, r.value.(DestroyOutput).Remains, "could not all be removed yet: no Docker engine answers. The worker removes it")
+	require.Equal(t, r.value.(DestroyOutput).Remains, h.view(nil).Session.State.Reason)
+}
+
 func TestASandboxThatIsGoneIsMadeAgainBeforeItIsLeft(t *testing.T) {
 	h := newHarness(t)
 	h.carried.ensure = func(in Sandbox) (EnsureOutput, error) { return EnsureOutput{Gone: in.Epoch == 1}, nil }
@@ -205,6 +223,77 @@ func TestASandboxThatIsGoneIsMadeAgainBeforeItIsLeft(t *testing.T) {
 	require.Equal(t, "recover", h.carried.opened[1].Reason)
 	require.Equal(t, h.carried.opened[1].Sandbox, h.carried.merged[0].From, "what comes home is what was made again")
 	require.Contains(t, noticesOf(events)[1], "The sandbox was gone")
+}
+
+func restoreOf(h *harness) *reply {
+	return h.update(UpdateRestore, RestoreInput{RestoreParams: editors.RestoreParams{RequestID: "n", CheckpointID: "c9"}})
+}
+
+// Whatever needs the workspace while the session rests finds it made again.
+func TestASandboxThatIsGoneIsMadeAgainForWhatNeedsIt(t *testing.T) {
+	gone := &Failure{Code: editors.CodeNotFound, Message: "the folder is gone"}
+	for name, need := range map[string]func(*harness) *reply{
+		"a fork":      func(h *harness) *reply { return h.forkPoint("n", 0) },
+		"an offer":    func(h *harness) *reply { return h.update(UpdateOffer, OfferInput{RequestID: "n"}) },
+		"a restore":   restoreOf,
+		"an adoption": func(h *harness) *reply { return h.adopt("n", offered(), "") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t)
+			told := 0
+			h.expectAdopted(nil, &told)
+			h.carried.ensure = func(in Sandbox) (EnsureOutput, error) { return EnsureOutput{Gone: in.Epoch == 0}, nil }
+			h.carried.picture = func(_ context.Context, in CheckpointInput) (CheckpointOutput, error) {
+				if in.Epoch == 0 {
+					return CheckpointOutput{Failure: gone.Message, Code: gone.Code}, nil
+				}
+				return CheckpointOutput{Checkpoint: &editors.Checkpoint{ID: "again"}}, nil
+			}
+			h.carried.restore = func(_ context.Context, in RestoreTask) (RestoreOutput, error) {
+				if in.Epoch == 0 {
+					return RestoreOutput{Failure: gone}, nil
+				}
+				return RestoreOutput{}, nil
+			}
+			h.carried.merge = func(_ context.Context, in MergeInput) (CarryOutput, error) {
+				if in.Epoch == 0 {
+					return CarryOutput{Failure: gone}, nil
+				}
+				return CarryOutput{Applied: true}, nil
+			}
+			in := inDocker()
+			in.State.Session.ParentID, in.State.ForkBase = "p1", "base"
+			var r *reply
+			h.at(time.Second, func() { r = need(h) })
+			h.at(time.Minute, func() {
+				require.Equal(t, editors.StatusIdle, h.view(nil).Session.State.Status)
+				require.EqualValues(t, 1, h.view(nil).Session.Epoch)
+			})
+			events := h.finish(time.Hour, in)
+			require.NoError(t, r.err)
+			require.Contains(t, noticesOf(events)[0], "The sandbox was gone; a fresh one was made from checkpoint last")
+			require.Len(t, h.carried.opened, 1)
+			switch v := r.value.(type) {
+			case ForkPoint:
+				require.Equal(t, []string{"s1.1", "again"}, []string{v.Sandbox.ID(), v.Turn.CheckpointID})
+			case Offer:
+				require.Equal(t, []string{"s1.1", "again"}, []string{v.Sandbox.ID(), v.CheckpointID})
+			}
+		})
+	}
+}
+
+func TestWhatIsNotGoneIsNotMadeAgain(t *testing.T) {
+	h := newHarness(t)
+	h.carried.restore = func(context.Context, RestoreTask) (RestoreOutput, error) {
+		return RestoreOutput{Failure: &Failure{Code: editors.CodeNotFound, Message: "there is no checkpoint c9"}}, nil
+	}
+	var r *reply
+	h.at(time.Second, func() { r = restoreOf(h) })
+	h.finish(time.Hour, inDocker())
+	require.Contains(t, failureOf(t, r.err).Message, "there is no checkpoint c9")
+	require.Empty(t, h.carried.opened)
+	require.Len(t, h.carried.restored, 1)
 }
 
 func TestAForkThatEndsLeavesItsWorkToItsParent(t *testing.T) {

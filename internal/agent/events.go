@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -52,7 +53,12 @@ func size(v any) int {
 
 // setState changes the session's state; the reason says what is waited for.
 func (s *session) setState(ctx workflow.Context, status editors.Status, reason string, remedy ...string) {
-	st := editors.State{Status: status, Reason: reason, Since: workflow.Now(ctx)}
+	s.setStateSince(ctx, workflow.Now(ctx), status, reason, remedy...)
+}
+
+// setStateSince is setState for what has been so for a while.
+func (s *session) setStateSince(ctx workflow.Context, since time.Time, status editors.Status, reason string, remedy ...string) {
+	st := editors.State{Status: status, Reason: reason, Since: since}
 	if len(remedy) > 0 {
 		st.Remedy = remedy[0]
 	}
@@ -102,7 +108,7 @@ func (s *session) notice(ctx workflow.Context, turn int, text string) {
 
 // view answers QueryView. It reads only.
 func (s *session) view(req ViewRequest) (View, error) {
-	v := View{Session: s.Session, Seq: s.Seq, Approvals: append([]editors.Approval{}, s.Approvals...), Queued: s.queued(), Home: s.Home, Base: s.Base, ForkBase: s.ForkBase}
+	v := View{Session: s.Session, Seq: s.Seq, Approvals: append([]editors.Approval{}, s.Approvals...), Queued: s.queued(), Background: append([]editors.BackgroundCommand{}, s.Background...), Home: s.Home, Base: s.Base, ForkBase: s.taken()}
 	for _, left := range slices.Concat(s.Former, s.Keeping) {
 		v.Former = append(v.Former, left.Epoch)
 	}

@@ -57,11 +57,11 @@ func (s *State) tellFork(f Forked) {
 	carried := carriedAll(f.Carried.Carry) + leftOut(f.Carried.Carry)
 	s.Seq++
 	s.Items = append(s.Items, noticeItem(s.NextItem, s.Session.TurnID, s.Seq, s.Session.CreatedAt,
-		fmt.Sprintf("Forked from %s; runs in %s: %s; %s.", from, name, carried, doesNotTravel)))
+		strings.TrimSpace(fmt.Sprintf("Forked from %s; runs in %s: %s; %s. %s", from, name, carried, doesNotTravel, f.Point.Notice))))
 	s.NextItem++
 	s.note("This session is a fork of "+from+". Files and commands are now in "+name+", on a copy of the workspace of its own: "+carried+".",
 		"What was installed or started elsewhere is not here: "+doesNotTravel+". Look at what is there before you rely on it.",
-		strings.Join(firstOf(f.Carried.Notes, maxTold, maxName), " "))
+		f.Point.Notice, strings.Join(firstOf(f.Carried.Notes, maxTold, maxName), " "))
 }
 
 func noticeItem(number, turn int, seq int64, at time.Time, text string) editors.Item {

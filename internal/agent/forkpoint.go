@@ -38,20 +38,26 @@ func (s *session) validateForkPoint(in ForkPointInput) error {
 	return nil
 }
 
+// foundPoint is what is remembered of an answer.
+type foundPoint struct {
+	TurnEnd
+	Notice string `json:"notice,omitempty"`
+}
+
 // forkPoint answers with the end of a turn, or with what there is now.
 func (s *session) forkPoint(ctx workflow.Context, in ForkPointInput) (ForkPoint, error) {
 	key := opKey(UpdateForkPoint, in.RequestID)
 	var point ForkPoint
 	var f *Failure
 	s.aside(ctx, func(ctx workflow.Context) {
-		var end TurnEnd
-		if s.recall(key, &end) {
-			point, f = s.pointAt(ctx, end)
-			point.Turn = end
+		var known foundPoint
+		if s.recall(key, &known) {
+			point, f = s.pointAt(ctx, known.TurnEnd)
+			point.Turn, point.Notice = known.TurnEnd, known.Notice
 			return
 		}
 		if point, f = s.findPoint(ctx, in.TurnID); f == nil {
-			s.remember(key, point.Turn)
+			s.remember(key, foundPoint{point.Turn, point.Notice})
 		}
 	})
 	return point, s.asideError(f)
@@ -103,9 +109,16 @@ func (s *session) pointNow(ctx workflow.Context) (ForkPoint, *Failure) {
 	end := s.endNow(s.LastEnded)
 	end.Pending, end.Cut = append([]Pending(nil), s.Pending...), false
 	point := s.livePoint(end)
+	last, of := s.Session.CheckpointID, s.Pictured
 	now, f := s.pictureNow(ctx, "fork", "For a fork")
-	if f == nil {
+	switch point.Sandbox = s.sandbox(); {
+	case f == nil:
 		point.Turn.CheckpointID = now.Checkpoint.ID
+	case f.Code == editors.CodeBackendUnavailable && last != "":
+		point.Turn.CheckpointID = last
+		point.Notice = fmt.Sprintf("The files are those of the latest checkpoint (%s): what has changed since is not among them, since %s.",
+			first(of, short(last)), strings.TrimPrefix(f.Message, noPicture))
+		return point, nil
 	}
 	return point, f
 }

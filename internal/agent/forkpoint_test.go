@@ -74,6 +74,29 @@ func TestAForkBeginsNowOrAtTheEndOfATurn(t *testing.T) {
 	require.Equal(t, []string{"1 completed", "2 completed"}, endsOf(events))
 }
 
+// An engine that is away keeps nobody from going on elsewhere with what it had at the latest checkpoint.
+func TestAForkOfNowWithoutTheEngineBeginsAtTheLatestCheckpoint(t *testing.T) {
+	h := newHarness(t)
+	h.carried.picture = func(context.Context, CheckpointInput) (CheckpointOutput, error) {
+		return CheckpointOutput{Failure: "no Docker engine answers", Code: editors.CodeBackendUnavailable}, nil
+	}
+	in := inDocker()
+	var first, again *reply
+	h.at(time.Second, func() { first = h.forkPoint("n", 0) })
+	h.at(time.Minute, func() { again = h.forkPoint("n", 0) })
+	h.finish(time.Hour, in)
+	require.NoError(t, first.err)
+	p := first.value.(ForkPoint)
+	require.Equal(t, "last", p.Turn.CheckpointID)
+	require.Equal(t, "The files are those of the latest checkpoint (After turn 3): what has changed since is not among them, since no Docker engine answers.", p.Notice)
+	require.Equal(t, []string{p.Notice, "last"}, []string{again.value.(ForkPoint).Notice, again.value.(ForkPoint).Turn.CheckpointID})
+	require.Len(t, h.pictured, 1)
+
+	s := NewForkState("me", false, Forked{Session: editors.Session{ID: "f1"}, Home: "/forks/f1/w", Point: p})
+	require.Contains(t, s.Items[len(s.Items)-1].Text, p.Notice)
+	require.Contains(t, s.Pending[len(s.Pending)-1].Text, p.Notice, "the model is told too")
+}
+
 func TestAForkOfARunningSessionDisturbsNothing(t *testing.T) {
 	h := newHarness(t)
 	var now, running, queued *reply

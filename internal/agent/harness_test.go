@@ -40,8 +40,13 @@ type harness struct {
 
 	compacted []CompactInput
 	compact   func(CompactInput) (CompactResult, error)
-	titled    []TitleInput
-	title     func(TitleInput) (TitleResult, error)
+	stopped   []CommandInput
+	stop      func(CommandInput) (CommandEnd, error)
+	awaited   []CommandInput
+	awaitEnd  func(CommandInput) (CommandEnd, error)
+
+	titled []TitleInput
+	title  func(TitleInput) (TitleResult, error)
 }
 
 func newHarness(t *testing.T) *harness {
@@ -54,6 +59,10 @@ func newHarness(t *testing.T) *harness {
 	h.compact = func(in CompactInput) (CompactResult, error) {
 		return CompactResult{Head: "sha256:short", Before: in.Tokens, After: 21_000, How: "it was summarised", Usage: editors.Usage{InputTokens: 7, ModelCalls: 1}}, nil
 	}
+	h.stop = func(in CommandInput) (CommandEnd, error) {
+		return CommandEnd{How: "Stopped by the user (" + in.By + ") after 12.0 s with all it started.", StoppedBy: in.By}, nil
+	}
+	h.awaitEnd = func(CommandInput) (CommandEnd, error) { return CommandEnd{How: "Exit code 3 after 5m0s."}, nil }
 	h.title = func(TitleInput) (TitleResult, error) { return TitleResult{}, errors.New("no title") }
 	w := &Workflows{Ring: func(_ string, seq int64) { h.rung = seq }}
 	h.env.RegisterWorkflowWithOptions(w.Agent, workflow.RegisterOptions{Name: WorkflowName})
@@ -85,6 +94,14 @@ func newHarness(t *testing.T) *harness {
 	register(ActivityTitle, func(_ context.Context, in TitleInput) (TitleResult, error) {
 		record(h, &h.titled, in)
 		return h.title(in)
+	})
+	register(ActivityStopCommand, func(_ context.Context, in CommandInput) (CommandEnd, error) {
+		record(h, &h.stopped, in)
+		return h.stop(in)
+	})
+	register(ActivityAwaitCommand, func(_ context.Context, in CommandInput) (CommandEnd, error) {
+		record(h, &h.awaited, in)
+		return h.awaitEnd(in)
 	})
 	register(ActivityKeepRule, func(_ context.Context, in KeepRuleInput) error {
 		record(h, &h.kept, in)

@@ -5,6 +5,7 @@ package agent
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -40,13 +41,13 @@ func (s *session) shutdown(ctx workflow.Context) error {
 		last.Home = s.Home
 	}
 	removals = append(removals, workflow.ExecuteActivity(opts, ActivityDestroySandbox, last))
-	reason := "Destroyed."
 	for _, removal := range removals {
 		if err := removal.Get(opts, nil); err != nil {
-			reason = "Destroyed, but its sandbox could not be removed: " + cause(err)
+			s.remains = fmt.Sprintf("What it had could not all be removed yet: %s. The worker removes it by itself, an hour after it was made at the earliest, once that can be done.",
+				strings.TrimSuffix(cause(err), "."))
 		}
 	}
-	s.setState(ctx, editors.StatusDestroyed, reason)
+	s.setState(ctx, editors.StatusDestroyed, first(s.remains, "Destroyed."))
 	s.tellManagerClosed(ctx)
 	s.gone = true
 	return workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) })
@@ -64,7 +65,7 @@ func (s *session) leaveToParent(ctx workflow.Context) {
 	})
 	in := CheckpointInput{
 		Sandbox: s.sandbox(), Summary: fmt.Sprintf("Fork %q when it was destroyed", preview(s.Session.Title, maxName)), Effect: s.Session.ID + "-end",
-		Reason: "fork", KeepFor: s.Session.ParentID, Unless: s.ForkBase,
+		Reason: "fork", KeepFor: s.Session.ParentID, Unless: s.taken(), Lacks: s.lacks(),
 	}
 	var out CheckpointOutput
 	if err := workflow.ExecuteActivity(ctx, ActivityCheckpoint, in).Get(ctx, &out); err != nil || out.Failure != "" {
@@ -131,6 +132,9 @@ func (s *session) stop(ctx workflow.Context) {
 	defer cancel()
 	s.cancelWork = cancel
 	defer func() { s.cancelWork = nil }()
+	if s.Session.Backend.Kind != editors.Local {
+		s.leaveBackground(ctx)
+	}
 	for _, b := range s.costly() {
 		f := s.besides(workflow.ActivityOptions{StartToCloseTimeout: stopTime}, ActivityStopSandbox, b).Repeat(ctx, "stopping the sandbox", nil)
 		if ctx.Err() != nil {

@@ -115,6 +115,7 @@ func (s *session) backOff(ctx workflow.Context, failures int, f ModelFailure) er
 func (s *session) recordAnswer(ctx workflow.Context, id string, attempt int, res ModelStepResult) {
 	s.recordConfinement(ctx, res.Confinement)
 	s.recordPermissions(ctx, res.Permissions)
+	s.recordOffer(ctx, res)
 	res.Usage.ModelCalls = 1
 	if res.Reasoning.Inline != "" {
 		r := s.startItem(ctx, withText(editors.Item{TurnID: s.Turn.ID, Kind: editors.Reasoning, Status: editors.ItemCompleted, Attempt: attempt}, res.Reasoning))

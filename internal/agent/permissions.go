@@ -66,7 +66,7 @@ func (s *session) judge(c *Call) policy.Verdict {
 
 // judged is the call as the policy sees it.
 func (c *Call) judged() policy.Call {
-	return policy.Call{Name: c.Tool, Arguments: c.Arguments, Cut: c.Ref != "", Network: c.Network}
+	return policy.Call{Name: c.Tool, Arguments: c.Arguments, Cut: c.Ref != "", Network: c.Network, External: c.External.judged()}
 }
 
 // confined tells whether commands are known to be kept to the workspace.

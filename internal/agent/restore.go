@@ -42,11 +42,14 @@ func (s *session) goBack(ctx workflow.Context, op Op) (editors.RestoreResult, *F
 	s.setState(ctx, editors.StatusRunning, "Restoring checkpoint "+id+".")
 	var out RestoreOutput
 	opts := workflow.ActivityOptions{StartToCloseTimeout: carryTimeout, HeartbeatTimeout: carryHeartbeat}
-	task := RestoreTask{Sandbox: s.sandbox(), Restore: *op.Restore, Effect: s.effect(op, "")}
-	f := s.onHost(opts, ActivityRestore, task).Repeat(ctx, "restoring checkpoint "+id, &out)
-	if f == nil {
-		f = out.Failure
-	}
+	f := s.there(ctx, func() *Failure {
+		out = RestoreOutput{}
+		task := RestoreTask{Sandbox: s.sandbox(), Restore: *op.Restore, Effect: s.effect(op, "")}
+		if f := s.onHost(opts, ActivityRestore, task).Repeat(ctx, "restoring checkpoint "+id, &out); f != nil {
+			return f
+		}
+		return out.Failure
+	})
 	result := cutRestore(out.Result)
 	switch {
 	case s.destroying:

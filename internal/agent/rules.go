@@ -35,7 +35,7 @@ func (s *session) checkAlways(a editors.Approval, in editors.AnswerApprovalParam
 	}
 	pattern := cmp.Or(in.Pattern, a.Pattern)
 	if pattern != a.Pattern {
-		if _, err := policy.ParsePattern(pattern); err != nil {
+		if err := policy.CheckPattern(a.Tool, pattern); err != nil {
 			return refuse(ErrTypeInvalid, "The pattern cannot be allowed: %v.", err)
 		}
 	}

@@ -58,15 +58,17 @@ type State struct {
 	TooLong    *TooLong `json:"tooLong,omitempty"`
 	TitleDue   bool     `json:"titleDue,omitempty"` // a title is to be made
 
-	NextItem     int                `json:"nextItem"`
-	NextTurn     int                `json:"nextTurn"`
-	NextApproval int                `json:"nextApproval"`
-	Turn         *Turn              `json:"turn,omitempty"` // the running one
-	Queue        []Ask              `json:"queue,omitempty"`
-	Approvals    []editors.Approval `json:"approvals,omitempty"` // pending
-	Decided      []editors.Approval `json:"decided,omitempty"`   // the latest ones, for late answers
-	Rules        []policy.Rule      `json:"rules,omitempty"`     // allowed for the session
-	Permissions  Permissions        `json:"permissions,omitzero"`
+	NextItem     int                         `json:"nextItem"`
+	NextTurn     int                         `json:"nextTurn"`
+	NextApproval int                         `json:"nextApproval"`
+	Turn         *Turn                       `json:"turn,omitempty"` // the running one
+	Queue        []Ask                       `json:"queue,omitempty"`
+	Approvals    []editors.Approval          `json:"approvals,omitempty"` // pending
+	Background   []editors.BackgroundCommand `json:"background,omitempty"`
+	Decided      []editors.Approval          `json:"decided,omitempty"` // the latest ones, for late answers
+	Rules        []policy.Rule               `json:"rules,omitempty"`   // allowed for the session
+	Permissions  Permissions                 `json:"permissions,omitzero"`
+	Notices      []string                    `json:"notices,omitempty"` // of the last model call, about MCP servers
 	// NoCheckpoints is why the last checkpoint could not be taken, if it could not.
 	NoCheckpoints string `json:"noCheckpoints,omitempty"`
 
@@ -79,6 +81,9 @@ type State struct {
 	GitBase string `json:"gitBase,omitempty"`
 	// ForkBase is, for a fork, the checkpoint up to which its parent has its changes; at first what the fork began as.
 	ForkBase string `json:"forkBase,omitempty"`
+	// ForkTaken is what of ForkBase has a counterpart where the fork is, when it is not at home: what did not travel there must
+	// not look removed to the parent. "": all of it.
+	ForkTaken string `json:"forkTaken,omitempty"`
 	// Adoptions are the latest ones, so that a fork learns when one is undone.
 	Adoptions []Adoption `json:"adoptions,omitempty"`
 	// Former are the sandboxes that the session has left, kept until a turn has succeeded in the present one.
@@ -126,6 +131,8 @@ type Turn struct {
 	Interrupt bool          `json:"interrupt,omitempty"`
 	Touched   bool          `json:"touched,omitempty"` // something that may change the workspace was begun
 	Ready     bool          `json:"ready,omitempty"`   // the sandbox was seen to be there
+	// External is the blob of what the model was last told of the tools of MCP servers.
+	External string `json:"external,omitempty"`
 	// Began is what the workspace restricted when the turn began, if it was changed since.
 	Began *policy.Policy `json:"began,omitempty"`
 
@@ -151,7 +158,9 @@ type Call struct {
 	Allowed    bool   `json:"allowed,omitempty"`
 	Done       bool   `json:"done,omitempty"`
 	ResultRef  string `json:"resultRef,omitempty"`
-	ResultText string `json:"resultText,omitempty"`
+
+	Images     []editors.Image `json:"images,omitempty"` // of the result
+	ResultText string          `json:"resultText,omitempty"`
 }
 
 // Adoption is what a session has taken from a fork.

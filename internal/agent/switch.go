@@ -110,7 +110,7 @@ func (s *session) switchBackend(ctx workflow.Context, in SwitchInput) (editors.S
 	if !s.known(op.Key) && (s.Turn != nil || len(s.Queue) > 0) {
 		op.Told = true
 		op = s.addOp(op)
-		answer := editors.SwitchResult{Backend: s.Session.Backend, Queued: true}
+		answer := editors.SwitchResult{Backend: s.Session.Backend, Queued: true, AfterTurnID: op.After}
 		s.remember(op.Key, outcome[editors.SwitchResult]{Result: answer, Seq: s.Seq})
 	}
 	out, err := perform[editors.SwitchResult](ctx, s, op)
@@ -200,6 +200,7 @@ func (s *session) moveTo(ctx workflow.Context, op Op) (editors.SwitchResult, *Fa
 		return result, f
 	}
 	allowed := len(s.Rules)
+	s.leaveBackground(ctx)
 	s.arrive(ctx, target, taken, out)
 	s.told(ctx, op, out, allowed > len(s.Rules))
 	result.Backend = s.Session.Backend
@@ -241,7 +242,7 @@ func (s *session) bring(ctx workflow.Context, op Op, to editors.Backend) (editor
 			base = taken.Checkpoint.ID
 		}
 		out, f = s.carry(ctx, what, ActivityOpenCarried, OpenInput{
-			Sandbox: target, From: s.sandbox(), CheckpointID: taken.Checkpoint.ID, Base: base, IntoNonEmpty: op.Switch.IntoNonEmpty,
+			Sandbox: target, From: s.sandbox(), CheckpointID: taken.Checkpoint.ID, Base: base, Taken: s.taken(), IntoNonEmpty: op.Switch.IntoNonEmpty,
 			Effect: s.effect(op, ""), Reason: "switch", TurnID: s.Session.TurnID,
 		})
 	}
@@ -265,10 +266,10 @@ func (s *session) arrive(ctx workflow.Context, target Sandbox, taken editors.Che
 	}
 	s.Session.Backend, s.Session.Epoch, s.Stopped = target.Backend, target.Epoch, false
 	switch {
-	case s.isHome(target.Backend):
-		s.Base = ""
+	case s.isHome(target.Backend) && s.Base != "":
+		s.Base, s.ForkTaken = "", ""
 	case wasHome:
-		s.Base = first(out.Base, taken.ID)
+		s.Base, s.ForkTaken = first(out.Base, taken.ID), out.Taken
 	default:
 		s.rebase(out)
 	}
@@ -302,10 +303,14 @@ func (s *State) holds(out CarryOutput, what string) {
 	}
 }
 
-// rebase remembers that part of what was carried from home did not travel on: on the way back it must not look removed.
+// rebase remembers that part of what was carried from home did not travel on: on the way back, and to the parent of a fork, it
+// must not look removed.
 func (s *State) rebase(out CarryOutput) {
 	if s.Base != "" && out.Base != "" {
 		s.Base = out.Base
+	}
+	if out.Taken != "" {
+		s.ForkTaken = out.Taken
 	}
 }
 

@@ -50,7 +50,7 @@ func (s *session) toolStep(ctx workflow.Context) error {
 // handOver moves the calls' results to what the model sees next, in the order of the calls.
 func (s *session) handOver() {
 	for _, c := range s.Turn.Calls {
-		s.Pending = append(s.Pending, Pending{Kind: "toolResult", CallID: c.CallID, Text: c.ResultText, Ref: c.ResultRef})
+		s.Pending = append(s.Pending, Pending{Kind: "toolResult", CallID: c.CallID, Text: c.ResultText, Ref: c.ResultRef, Images: c.Images})
 	}
 	s.Turn.Calls = nil
 }
@@ -130,9 +130,10 @@ func (s *session) callTool(ctx workflow.Context, c *Call, stop bool) (RunToolRes
 
 // endCall completes a call's item and keeps what the model is to get.
 func (s *session) endCall(ctx workflow.Context, c *Call, res RunToolResult, text string) {
-	c.Done, c.ResultRef, c.ResultText = true, res.ModelRef, text
+	c.Done, c.ResultRef, c.ResultText, c.Images = true, res.ModelRef, text, res.Images
 	s.endItem(ctx, c.ItemID, func(i *editors.Item) {
 		i.Status, i.ExitCode, i.Cwd, i.DurationMs, i.Error = res.Status, res.ExitCode, res.Cwd, res.DurationMs, res.Error
+		i.Background, i.StoppedBy = res.Running && i.Tool == execCommand, res.StoppedBy
 		i.Output, i.Diff, i.DiffBytes, i.Files, i.Attempt = res.Output, res.Diff, res.DiffBytes, res.Files, c.Attempt
 		for k, v := range res.Refs {
 			if i.Refs == nil {
@@ -141,6 +142,7 @@ func (s *session) endCall(ctx workflow.Context, c *Call, res RunToolResult, text
 			i.Refs[k] = v
 		}
 	})
+	s.track(ctx, c, res)
 }
 
 // settleCalls completes the calls of a turn that ends early, so that the conversation stays valid.

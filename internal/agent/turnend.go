@@ -16,6 +16,9 @@ func (s *session) endTurn(ctx workflow.Context, status editors.TurnStatus, faile
 	s.settleCalls(ctx)
 	s.withdrawApprovals(ctx, turn.ID)
 	s.checkpointAfter(ctx, turn) // before anybody learns that the turn has ended: what is written from then on is the user's
+	if turn.Interrupt && status == editors.TurnCompleted {
+		status = editors.TurnInterrupted
+	}
 	s.Pending = append(s.Pending, turn.Steers...)
 	s.Worked += s.turnTime(ctx)
 	usage := turn.Usage

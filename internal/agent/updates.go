@@ -26,6 +26,9 @@ func (s *session) register(ctx workflow.Context) error {
 	if err := workflow.SetQueryHandler(ctx, QueryView, s.view); err != nil {
 		return err
 	}
+	if err := workflow.SetQueryHandler(ctx, QueryTold, s.toldNext); err != nil {
+		return err
+	}
 	if err := workflow.SetQueryHandler(ctx, QueryRules, func() ([]policy.Rule, error) { return s.Rules, nil }); err != nil {
 		return err
 	}
@@ -37,6 +40,7 @@ func (s *session) register(ctx workflow.Context) error {
 		{UpdateAsk, s.ask, s.validateAsk},
 		{UpdateSteer, s.steer, s.validateSteer},
 		{UpdateInterrupt, s.interrupt, s.validateInterrupt},
+		{UpdateStop, s.stopCommand, s.validateStop},
 		{UpdateQueue, s.editQueue, s.validateQueue},
 		{UpdateAnswer, s.answer, s.validateAnswer},
 		{UpdateForget, s.forgetRule, s.validateForget},
@@ -57,6 +61,7 @@ func (s *session) register(ctx workflow.Context) error {
 	}
 	workflow.Go(ctx, s.listenForRenames)
 	workflow.Go(ctx, s.listenForAdoptions)
+	workflow.Go(ctx, s.listenForQuiet)
 	return nil
 }
 
@@ -341,13 +346,13 @@ func (s *session) validateDestroy(editors.SessionParams) error {
 }
 
 // destroy ends the session and answers when it is gone. Repeating it is harmless.
-func (s *session) destroy(ctx workflow.Context, _ editors.SessionParams) (SeqResult, error) {
+func (s *session) destroy(ctx workflow.Context, _ editors.SessionParams) (DestroyOutput, error) {
 	s.destroying = true
 	if s.cancelWork != nil {
 		s.cancelWork()
 	}
 	err := workflow.Await(ctx, func() bool { return s.gone })
-	return SeqResult{Seq: s.Seq}, err
+	return DestroyOutput{Remains: s.remains, Seq: s.Seq}, err
 }
 
 func (s *session) rename(ctx workflow.Context, in RenameSignal) {

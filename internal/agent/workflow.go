@@ -37,6 +37,7 @@ type session struct {
 	draining   bool // about to continue as new: updates are turned away and come again
 	destroying bool
 	gone       bool
+	remains    string              // what of a session that is gone could not be removed, in a sentence
 	cancelWork workflow.CancelFunc // of the turn or the operation that runs
 	listed     editors.Session     // as last told to Temporal's visibility
 
@@ -45,8 +46,10 @@ type session struct {
 	asides     int      // what runs beside the main loop
 	picturing  int      // checkpoints being taken of the workspace as it is, which nothing may change meanwhile
 	dropping   bool     // Doomed is being worked on
+	watching   int      // commands whose end is waited for
 	titling    bool     // a title is being made
-	ensuring   bool     // the sandbox is being looked for, or made again
+	ensuring   bool     // the turn's sandbox is being looked for, or made again
+	looking    bool     // somebody looks for the sandbox, or makes it again: one at a time
 	unready    *Failure // why it is not there
 }
 
@@ -68,6 +71,9 @@ func (w *Workflows) Agent(ctx workflow.Context, in Input) error {
 	}
 	s.dropDoomed(ctx)
 	s.makeTitle(ctx)
+	for _, b := range s.Background {
+		s.watchCommand(ctx, b.ItemID)
+	}
 	for {
 		switch err := s.next(ctx); {
 		case errors.Is(err, errRoll):

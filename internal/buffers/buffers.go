@@ -4,8 +4,6 @@ package buffers
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"sync"
 	"time"
@@ -39,7 +37,7 @@ type Edit struct {
 // File is a document as it is to be.
 type File struct {
 	URI  string `json:"uri"`
-	Base string `json:"base"` // Sum of the text that it is a change of
+	From string `json:"from"` // the text that Text is a change of; what the user has typed since is joined with it
 	Text string `json:"text"`
 }
 
@@ -49,13 +47,8 @@ type Answer struct {
 	Applied bool              `json:"applied"`
 	Unknown bool              `json:"unknown,omitempty"` // nobody can tell whether it was applied
 	Reason  string            `json:"reason,omitempty"`  // why not, in a few words
-	Now     map[string]string `json:"now,omitempty"`     // documents that are not as the edit expected, by URI
-}
-
-// Sum names a text.
-func Sum(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])
+	Now     map[string]string `json:"now,omitempty"`     // documents that are not as the edit says, by URI
+	Closed  []string          `json:"closed,omitempty"`  // documents that the editor does not show any more, by URI
 }
 
 // Errors of Desk.Do.

@@ -28,6 +28,11 @@ func (c *Carrier) apart(ctx context.Context, o *Opening) error {
 	if home := o.Home; home != "" && !same(o.To.Spec.Workspace, home) && overlap(o.To.Spec.Workspace, home) {
 		return shared(o, home, "which is this session's own")
 	}
+	for _, folder := range o.Others {
+		if overlap(o.To.Spec.Workspace, folder) && !same(o.To.Spec.Workspace, o.Home) {
+			return shared(o, folder, "which another session has")
+		}
+	}
 	if session, ok := c.Forks.Of(filepath.Clean(o.To.Spec.Workspace)); within(o.To.Spec.Workspace, c.Forks.Dir) && (!ok || session != sessionOf(o.To.Spec.ID)) {
 		return shared(o, c.Forks.Dir, "where forks have their folders")
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -45,6 +46,37 @@ func TestAFolderThatIsTheSameAlreadyIsNotOurs(t *testing.T) {
 			require.Equal(t, files, s.files(twin))
 		})
 	}
+}
+
+// A large folder is refused before anything in it is read: without consent at once, with it when it is too large to be kept.
+func TestALargeFolderIsRefusedUnread(t *testing.T) {
+	s := newScene(t)
+	s.write(s.home, map[string]string{"a": "1"})
+	into := s.mkdir("into")
+	s.write(into, map[string]string{"b": "22", "c": "33", "d/e": "44"})
+	read := func() (reads int) {
+		state, err := filepath.Glob(filepath.Join(s.dir, "store", "folders", "*", "*"))
+		require.NoError(t, err)
+		for _, path := range state {
+			if strings.Contains(path, "cache") {
+				reads++
+			}
+		}
+		return reads
+	}
+	o := s.opening(s.place(s.folders, "s.1", into))
+	before := read()
+	_, err := s.Open(t.Context(), o)
+	require.ErrorContains(t, err, "is not empty")
+	require.Equal(t, before, read(), "no picture was taken")
+	o.IntoNonEmpty, o.Take.Limits.Files = true, 3
+	for _, dry := range []bool{true, false} {
+		o.DryRun = dry
+		_, err = s.Open(t.Context(), o)
+		require.ErrorContains(t, err, "more than 3 files")
+	}
+	require.Equal(t, before, read(), "no picture was taken")
+	require.Equal(t, map[string]string{"b": "22", "c": "33", "d/e": "44"}, s.files(into))
 }
 
 // What was put into a folder is taken back one by one: what its owner has changed or added since stays.
@@ -89,10 +121,17 @@ func TestSessionsStayOutOfEachOthersFolders(t *testing.T) {
 			require.Equal(t, there, exists(folder), "it is not made")
 		}
 	}
+	registered := s.mkdir("out", "registered")
+	for _, folder := range []string{registered, filepath.Join(registered, "in"), filepath.Dir(registered)} {
+		o := s.opening(s.place(s.folders, "s.1", folder))
+		o.Others, o.Home, o.IntoNonEmpty = []string{registered}, mine, true
+		_, err := s.Open(t.Context(), o)
+		require.ErrorContains(t, err, "which another session has")
+	}
 	o := s.opening(s.place(s.folders, "s.1", mine))
-	o.Apart, o.Home = []string{s.home}, mine
+	o.Apart, o.Home, o.Others = []string{s.home}, mine, []string{mine}
 	_, err = s.Open(t.Context(), o)
-	require.NoError(t, err, "its own folder")
+	require.NoError(t, err, "its own folder, whoever else has it")
 }
 
 func exists(path string) bool {

@@ -26,6 +26,7 @@ func TestTargetDiskIsFull(t *testing.T) {
 	before := s.files(s.home)
 	_, err := s.Open(t.Context(), s.opening(s.place(s.folders, "s.1", filepath.Join(small, "new"))))
 	require.Equal(t, sandbox.ClassLimit, sandbox.ClassOf(err), "%v", err)
+	require.ErrorContains(t, err, "there is no room in "+filepath.Join(small, "new")+" for what would come, about 1 MiB; nothing was changed: free some space")
 	require.Empty(t, s.files(small))
 	require.Equal(t, before, s.files(s.home))
 	require.Zero(t, s.refs())

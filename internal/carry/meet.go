@@ -10,12 +10,16 @@ import (
 	"os"
 
 	"sandboxagent/internal/checkpoint"
+	"sandboxagent/internal/checkpoint/worktree"
 	"sandboxagent/internal/sandbox"
 )
 
 // meet brings the tree among files that are there already, if the user wants that: they stay.
 func (c *Carrier) meet(ctx context.Context, o *Opening, t *travelling, w checkpoint.Workspace) error {
 	if err := consent(o); err != nil {
+		return err
+	}
+	if err := measure(ctx, o, w); err != nil {
 		return err
 	}
 	undo := o.Session
@@ -39,6 +43,15 @@ func (c *Carrier) meet(ctx context.Context, o *Opening, t *travelling, w checkpo
 	return c.rebase(ctx, o, t, now)
 }
 
+// measure refuses a folder that is too large to be pictured, before it is read.
+func measure(ctx context.Context, o *Opening, w checkpoint.Workspace) error {
+	folder, ok := w.(*worktree.Tree)
+	if !ok {
+		return nil
+	}
+	return folder.Measure(ctx, worktree.ScanOptions{Excludes: o.Take.Excludes, Limits: o.Take.Limits})
+}
+
 func consent(o *Opening) error {
 	if o.IntoNonEmpty {
 		return nil
@@ -54,16 +67,22 @@ func (o *Opening) meeting(t *travelling, undo *checkpoint.Ref) checkpoint.MergeO
 	}
 }
 
-// rebase makes what the way back is compared with: nothing of the files that were there travels unless it is changed.
+// rebase makes what the way back and an adoption are compared with: nothing of the files that were there travels unless it is
+// changed.
 func (c *Carrier) rebase(ctx context.Context, o *Opening, t *travelling, now checkpoint.Info) error {
-	pin := o.Session
-	pin.Effect += "/base"
-	base, err := c.Store.Rebase(ctx, t.out.Base, t.sent.ID, now.ID, &pin)
-	if err != nil {
-		return fmt.Errorf("keep the tree that it began as: %w", err)
+	for part, base := range map[string]*string{"/base": &t.out.Base, "/taken": &t.out.Taken} {
+		if *base == "" {
+			continue
+		}
+		pin := o.Session
+		pin.Effect += part
+		info, err := c.Store.Rebase(ctx, *base, t.sent.ID, now.ID, &pin)
+		if err != nil {
+			return fmt.Errorf("keep the tree that it began as: %w", err)
+		}
+		t.keep(&pin)
+		*base = info.ID
 	}
-	t.keep(&pin)
-	t.out.Base = base.ID
 	return nil
 }
 
@@ -84,6 +103,9 @@ func (c *Carrier) planMeeting(ctx context.Context, o *Opening, t *travelling) er
 		return err
 	}
 	defer folder.Close()
+	if err := measure(ctx, o, folder); err != nil {
+		return err
+	}
 	plan := o.meeting(t, nil)
 	plan.DryRun = true
 	m, err := c.Store.Merge(ctx, folder, plan)

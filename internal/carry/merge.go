@@ -120,7 +120,7 @@ func (c *Carrier) comes(ctx context.Context, m *Merging) (theirs string, left []
 	if !m.DryRun {
 		pin := m.Session
 		pin.Reason, pin.Summary = checkpoint.Carry, "What came"
-		pin.Effect += "/theirs"
+		pin.Effect, pin.Lacks = pin.Effect+"/theirs", m.Base
 		o.Pin = &pin
 	}
 	info, left, err := c.Store.Derive(ctx, m.Theirs, o)

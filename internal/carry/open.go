@@ -69,6 +69,7 @@ type Opening struct {
 	From       Origin
 	Checkpoint string
 	Base       string // the user's own tree that Checkpoint began as; "": it is the user's own
+	Taken      string // of a fork, the checkpoint up to which its parent has its changes; "": there is none
 	Rules      Rules
 	// Session is whose the sandbox will be. An Effect makes repeating the opening harmless.
 	Session checkpoint.Ref
@@ -78,6 +79,7 @@ type Opening struct {
 	DryRun       bool     // opens nothing
 	Home         string   // the session's own folder: the sandbox may be in it, but neither inside nor around it
 	Apart        []string // folders that a local sandbox must have nothing to do with
+	Others       []string // and those of other sessions, unless it is in Home
 	SamePlace    bool     // the folder is the session's already, whoever else has it
 }
 
@@ -92,6 +94,7 @@ type Opened struct {
 	Carry      editors.Carry
 	Checkpoint string // the tree of the new sandbox, kept for the session
 	Base       string // what of the user's own tree has a counterpart there, kept for the session: what a way back compares with
+	Taken      string // what of Opening.Taken has a counterpart there, kept for the session: what an adoption compares with
 	LeftBehind int    // paths of the source that have content and are in no checkpoint
 	Notes      []string
 }
@@ -110,7 +113,7 @@ func (c *Carrier) Open(ctx context.Context, o Opening) (Opened, error) {
 	}
 	t, err := c.travel(ctx, &o)
 	if err != nil {
-		return Opened{}, err
+		return Opened{}, c.Store.Blame(ctx, err, o.Checkpoint, o.Base)
 	}
 	if o.DryRun {
 		return t.out, c.planMeeting(ctx, &o, t)
@@ -142,9 +145,9 @@ func (c *Carrier) make(ctx context.Context, o *Opening, t *travelling) error {
 	return also(err, c.clear(ctx, o, t, d))
 }
 
-// also adds to an error what could not be taken away.
+// also adds to an error what could not be taken away. What is only out of reach now goes by itself, when it is within reach.
 func also(err, left error) error {
-	if left == nil {
+	if left == nil || sandbox.ClassOf(left) == sandbox.ClassUnavailable {
 		return err
 	}
 	e := &sandbox.Error{Class: sandbox.ClassOf(err), Op: opOpen, Message: err.Error(), Err: err}
@@ -217,7 +220,7 @@ func (c *Carrier) bring(ctx context.Context, o *Opening, t *travelling, w checkp
 		return c.meet(ctx, o, t, w)
 	}
 	if err != nil {
-		return err
+		return noRoom(o, t, err)
 	}
 	if err := c.fault(StepFilled); err != nil {
 		return err
@@ -240,7 +243,7 @@ func (c *Carrier) bring(ctx context.Context, o *Opening, t *travelling, w checkp
 // arrived keeps the tree of the new sandbox where it is not the one that was sent.
 func (c *Carrier) arrived(o *Opening, t *travelling, now checkpoint.Info) error {
 	pin := o.Session
-	pin.Checkpoint, t.out.Checkpoint = now.ID, now.ID
+	pin.Checkpoint, t.out.Checkpoint, pin.Lacks = now.ID, now.ID, t.sent.ID
 	t.pinned = append(t.pinned, pin)
 	return c.Store.Pin(pin)
 }
@@ -348,7 +351,7 @@ func (c *Carrier) takeBack(ctx context.Context, o *Opening, t *travelling) error
 		return err
 	}
 	defer folder.Close()
-	return c.Store.TakeBack(ctx, c.put(ctx, o, t, folder), folder, fillOf(o))
+	return c.Store.TakeBack(ctx, func() tree.Hash { return c.put(ctx, o, t, folder) }, folder, fillOf(o))
 }
 
 // put is the tree that is in the folder because of this opening: what was sent and, when nobody else has been there, what

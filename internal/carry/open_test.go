@@ -272,6 +272,9 @@ func TestStoreFails(t *testing.T) {
 			c.spoil(s, &o)
 			_, err := s.Open(t.Context(), o)
 			require.Equal(t, c.class, sandbox.ClassOf(err), "%v", err)
+			if c.class != sandbox.ClassLimit {
+				require.ErrorContains(t, err, o.Checkpoint[:12], "which one")
+			}
 			require.NoDirExists(t, filepath.Join(s.Forks.Dir, "s"))
 			require.False(t, s.folders.has("s.1"))
 			require.Equal(t, before, s.files(s.home))
@@ -305,11 +308,49 @@ func TestSecretsStayOnTheMachine(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.True(t, back.Applied)
-	require.Equal(t, map[string]string{"a": "changed", "new": "n", ".env": "S=1", "out/x": "o", ".gitignore": "out/\n"}, s.files(s.home))
+	want := map[string]string{"a": "changed", "new": "n", ".env": "S=1", "out/x": "o", ".gitignore": "out/\n"}
+	require.Equal(t, want, s.files(s.home))
+
+	s.write(s.home, map[string]string{"a": "mine"}) // a restore of what was pictured there takes nothing of it either
+	folder, err := s.Store.Folder(s.home)
+	require.NoError(t, err)
+	_, err = s.Store.RestoreOnto(t.Context(), s.picture(far.To), folder, checkpoint.RestoreOptions{Lacks: []string{out.Base}, LastSeen: s.picture(s.place(s.folders, "home", s.home))})
+	require.NoError(t, err)
+	require.Equal(t, want, s.files(s.home))
+}
+
+// What a fork could not take along to a cloud does not look removed to its parent.
+func TestWhatStayedIsNotTakenFromTheParent(t *testing.T) {
+	s := newScene(t)
+	s.write(s.home, map[string]string{"a": "1", "gone": "g", ".env": "S=1", ".gitignore": "out/\n", "out/x": "o"})
+	fork, err := s.Open(t.Context(), s.opening(s.forkPlace()))
+	require.NoError(t, err)
+	far := Opening{
+		To: s.place(s.clouds, "s.2", s.forkPlace().Spec.Workspace), From: Origin{Local: true, Folder: s.forkPlace().Spec.Workspace},
+		Checkpoint: fork.Checkpoint, Base: fork.Checkpoint, Taken: fork.Checkpoint, Rules: Rules{Leaves: true},
+		Session: checkpoint.Ref{Session: "s", Reason: checkpoint.Carry, Effect: "far"},
+	}
+	s.write(far.From.Folder, map[string]string{"since": "the fork's"})
+	far.Checkpoint = s.picture(s.forkPlace())
+	out, err := s.Open(t.Context(), far)
+	require.NoError(t, err)
+	cloud := s.clouds.root(far.To.Spec)
+	s.write(cloud, map[string]string{"a": "changed"})
+	require.NoError(t, os.Remove(filepath.Join(cloud, "gone")))
+
+	adopted, err := s.Merge(t.Context(), Merging{
+		To: s.place(s.folders, "home", s.home), From: Origin{Folder: s.home}, Base: out.Taken, Theirs: s.picture(far.To),
+		Session: checkpoint.Ref{Session: "s", Reason: checkpoint.Undo, Effect: "adopt"},
+	})
+	require.NoError(t, err)
+	require.True(t, adopted.Applied)
+	require.Equal(t, map[string]string{"a": "changed", "since": "the fork's", ".env": "S=1", ".gitignore": "out/\n", "out/x": "o"}, s.files(s.home))
 }
 
 func TestErrorsOfClearingUpAreTold(t *testing.T) {
 	e := also(sandbox.Errorf(sandbox.ClassLimit, "x", "the disk is full"), errors.New("the engine is away"))
 	require.Equal(t, sandbox.ClassLimit, sandbox.ClassOf(e))
 	require.ErrorContains(t, e, "the disk is full; what was made for it is left: the engine is away")
+	away := sandbox.Errorf(sandbox.ClassUnavailable, "x", "no engine answers: start it")
+	require.Equal(t, away, also(away, sandbox.Errorf(sandbox.ClassUnavailable, "y", "no engine answers: start it")))
 }

@@ -3,6 +3,8 @@
 package carry
 
 import (
+	"errors"
+	"fmt"
 	"path"
 	"strings"
 
@@ -10,6 +12,7 @@ import (
 	"sandboxagent/internal/checkpoint"
 	"sandboxagent/internal/checkpoint/tree"
 	"sandboxagent/internal/checkpoint/worktree"
+	"sandboxagent/internal/sandbox"
 )
 
 // report adds the outcome of a merge to what travelled.
@@ -86,3 +89,19 @@ func skip(carry *editors.Carry, name, reason string) {
 
 // text makes a path what JSON can hold.
 func text(name string) string { return strings.ToValidUTF8(name, "\ufffd") }
+
+// noRoom says of a disk that is too small where it is, and for how much.
+func noRoom(o *Opening, t *travelling, err error) error {
+	var known *sandbox.Error
+	if !errors.As(err, &known) || known.Message != worktree.NoSpace {
+		return err
+	}
+	place := "on the disk of the new sandbox"
+	if o.To.local() {
+		place = "in " + o.To.Spec.Workspace
+	}
+	return &sandbox.Error{
+		Class: sandbox.ClassLimit, Op: opOpen, Err: err,
+		Message: fmt.Sprintf("there is no room %s for what would come, about %d MiB; nothing was changed: free some space there, or choose another place", place, max(t.sent.Bytes>>20, 1)),
+	}
+}

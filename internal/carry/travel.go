@@ -39,7 +39,7 @@ func (c *Carrier) travel(ctx context.Context, o *Opening) (*travelling, error) {
 		return t, err
 	}
 	t.keep(d.Pin)
-	if err := c.base(ctx, o, t, set); err != nil {
+	if err := c.bases(ctx, o, t, set); err != nil {
 		return t, err
 	}
 	t.out.Checkpoint, t.out.Notes = t.sent.ID, set.Notes
@@ -65,21 +65,33 @@ func (t *travelling) keep(pin *checkpoint.Ref) {
 	}
 }
 
-// base finds out what a way back will be compared with: of the user's own tree, what has a counterpart in the new place.
-// What does not travel must not look as if it had been removed there.
-func (c *Carrier) base(ctx context.Context, o *Opening, t *travelling, set *Set) error {
-	if o.Base == "" || o.Base == o.Checkpoint {
-		t.out.Base = t.sent.ID
-		return nil
+// bases finds out what a way back, and an adoption by a parent, will be compared with: of each tree, what has a counterpart in
+// the new place. What does not travel must not look as if it had been removed there.
+func (c *Carrier) bases(ctx context.Context, o *Opening, t *travelling, set *Set) (err error) {
+	t.out.Base = t.sent.ID
+	if o.Base != "" {
+		if t.out.Base, err = c.counterpart(ctx, o, t, set, o.Base, "/base"); err != nil {
+			return err
+		}
 	}
-	pin := t.pin(o, "/base")
-	base, _, err := c.Store.Derive(ctx, o.Base, checkpoint.DeriveOptions{Drop: set.Drop, Pin: pin})
+	if o.Taken != "" {
+		t.out.Taken, err = c.counterpart(ctx, o, t, set, o.Taken, "/taken")
+	}
+	return err
+}
+
+// counterpart keeps of a tree what has a counterpart in the new place. part parts what is kept for one effect.
+func (c *Carrier) counterpart(ctx context.Context, o *Opening, t *travelling, set *Set, of, part string) (string, error) {
+	if of == o.Checkpoint {
+		return t.sent.ID, nil
+	}
+	pin := t.pin(o, part)
+	info, _, err := c.Store.Derive(ctx, of, checkpoint.DeriveOptions{Drop: set.Drop, Pin: pin})
 	if err != nil {
-		return fmt.Errorf("keep the tree that it began as: %w", err)
+		return "", fmt.Errorf("keep the tree that it began as: %w", err)
 	}
 	t.keep(pin)
-	t.out.Base = base.ID
-	return nil
+	return info.ID, nil
 }
 
 // describe counts what travels, and lists the first of it and of what does not.

@@ -50,14 +50,14 @@ func TestDamageIsMendedByTheNextCheckpoint(t *testing.T) {
 			write(t, k.dir, "d/a", "some text\n")
 			write(t, k.dir, "b", "other text\n")
 			first := k.take()
-			none, err := k.s.Check(t.Context())
+			whole, err := k.s.Check(t.Context())
 			require.NoError(t, err)
-			require.Empty(t, none)
+			require.Equal(t, Checked{Checkpoints: 1}, whole)
 			k.spoil(how)
-			damage, err := k.s.Check(t.Context())
+			found, err := k.s.Check(t.Context())
 			require.NoError(t, err)
-			require.Len(t, damage, 1)
-			require.Equal(t, first.ID, damage[0].Checkpoint)
+			require.Len(t, found.Damaged, 1)
+			require.Equal(t, first.ID, found.Damaged[0].Checkpoint)
 			_, err = k.s.RestoreOnto(t.Context(), first.ID, folder(t, k.s, k.dir), RestoreOptions{})
 			if err != nil { // or the picture before it has mended it
 				requireClass(t, sandbox.ClassCorrupt, err)
@@ -92,4 +92,35 @@ func TestDamageIsToldByName(t *testing.T) {
 	require.Equal(t, "changed\n", string(b))
 	second := k.take()
 	require.NoError(t, k.s.Verify(t.Context(), second.ID))
+}
+
+// Every damaged checkpoint is told with what it is kept for, also one of a series that have nearly all in common, and one that
+// is not there at all.
+func TestEverythingIsChecked(t *testing.T) {
+	k := newTaken(t)
+	var ids []string
+	for _, text := range []string{"one", "two", "three"} {
+		write(t, k.dir, "d/same", "the same in all\n")
+		write(t, k.dir, "changes", text)
+		info, err := k.s.Take(t.Context(), k.w, TakeOptions{Pin: &Ref{Session: "s", Summary: text}})
+		require.NoError(t, err)
+		ids = append(ids, info.ID)
+	}
+	whole, err := k.s.Check(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, Checked{Checkpoints: 3}, whole)
+
+	require.NoError(t, os.Remove(k.s.manifestPath(ids[1])))
+	k.reopen()
+	found, err := k.s.Check(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 2, found.Checkpoints)
+	require.Len(t, found.Damaged, 1)
+	require.Equal(t, ids[1], found.Damaged[0].Checkpoint)
+	require.Equal(t, "two", found.Damaged[0].Refs[0].Summary)
+
+	k.spoil(func(b []byte) []byte { return make([]byte, len(b)) })
+	found, err = k.s.Check(t.Context())
+	require.NoError(t, err)
+	require.Len(t, found.Damaged, 3)
 }

@@ -49,7 +49,7 @@ func (s *Store) Derive(ctx context.Context, id string, o DeriveOptions) (Info, [
 	d := &deriver{ctx: ctx, s: s, opts: o}
 	info, err := d.run(id)
 	if err != nil {
-		return Info{}, nil, s.blame(ctx, classed(opDerive, err), id)
+		return Info{}, nil, s.Blame(ctx, classed(opDerive, err), id)
 	}
 	slices.SortFunc(d.left, func(a, b Left) int { return strings.Compare(a.Path, b.Path) })
 	return info, d.left, nil

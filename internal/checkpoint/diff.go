@@ -76,7 +76,7 @@ func (s *Store) Diff(ctx context.Context, from, to string, o DiffOptions) (Diff,
 	}
 	all, err := s.differences(ctx, a, b)
 	if err != nil {
-		return Diff{}, s.blame(ctx, classed(opDiff, err), from, to)
+		return Diff{}, s.Blame(ctx, classed(opDiff, err), from, to)
 	}
 	if o.MaxFiles <= 0 {
 		o.MaxFiles = DefaultDiffFiles
@@ -87,7 +87,7 @@ func (s *Store) Diff(ctx context.Context, from, to string, o DiffOptions) (Diff,
 	d := differ{ctx: ctx, s: s, opts: o, left: o.MaxBytes, sources: renames(all)}
 	for i := range all {
 		if err := d.add(&all[i]); err != nil {
-			return Diff{}, s.blame(ctx, classed(opDiff, err), from, to)
+			return Diff{}, s.Blame(ctx, classed(opDiff, err), from, to)
 		}
 	}
 	return d.out, nil

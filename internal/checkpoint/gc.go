@@ -94,6 +94,7 @@ func (s *Store) sort() (referred []string, loose []looseID, err error) {
 	for _, r := range refs {
 		pinned[r.Checkpoint] = true
 		pinned[r.After] = true
+		pinned[r.Lacks] = true
 	}
 	ids, err := s.ids()
 	if err != nil {

@@ -167,6 +167,16 @@ func TestRefs(t *testing.T) {
 	require.Equal(t, id, found)
 	_, err = k.s.Find(id[:3])
 	requireClass(t, sandbox.ClassNotFound, err)
+	day := func(n int) time.Time { return time.Unix(int64(n)*86400, 0).UTC() }
+	for _, r := range []Ref{
+		{Session: "s2", Realm: "r", At: day(3)}, {Session: "s2", Turn: 1, At: day(5)}, {Session: "s3", Realm: "r", At: day(1)}, {Session: "s3", Realm: "q", Turn: 1, At: day(2)},
+	} {
+		r.Checkpoint = id
+		require.NoError(t, k.s.Pin(r))
+	}
+	holders, err := k.s.Holders()
+	require.NoError(t, err)
+	require.Equal(t, []Holder{{"s1", "", time.Unix(9, 0).UTC()}, {"s2", "r", day(5)}, {"s3", "", day(2)}}, holders)
 	dir := k.s.scopeDir(&refs[1])
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "x.json"), []byte("{"), 0o600))
 	_, err = k.s.GC(context.Background(), GCOptions{All: true})

@@ -5,6 +5,7 @@ package checkpoint
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
@@ -26,7 +27,7 @@ func (p *planner) linkGroups() error {
 		as   *tree.Entry
 	}
 	first := map[uint64]link{}
-	return p.s.walk(p.ctx, p.theirs.Root, "", func(path string, e *tree.Entry) error {
+	err := p.s.walk(p.ctx, p.theirs.Root, "", func(path string, e *tree.Entry) error {
 		if e.Group == 0 {
 			return nil
 		}
@@ -49,6 +50,19 @@ func (p *planner) linkGroups() error {
 			p.steps[i].Link = to.path
 		}
 		return nil
+	})
+	p.dropLoneLinks()
+	return err
+}
+
+// dropLoneLinks takes out the steps that would only make a file a link of others, none of which is there: it stays as it is.
+func (p *planner) dropLoneLinks() {
+	linked := map[string]bool{}
+	for i := range p.steps {
+		linked[p.steps[i].Link] = true
+	}
+	p.steps = slices.DeleteFunc(p.steps, func(s worktree.Step) bool {
+		return s.Link == "" && !linked[s.Path] && s.Before.Same(s.After) && group(s.Before) == 0
 	})
 }
 

@@ -43,6 +43,8 @@ const (
 type MergeOptions struct {
 	Base   string // checkpoint that both sides go back to; "": an empty folder
 	Theirs string // checkpoint whose changes since Base come
+	// Lacks are checkpoints that note what did not travel to where Theirs was taken: that counts as unknown there, never as removed.
+	Lacks []string
 	// Paths: only these and what is below them; relative to the root.
 	Paths      []string
 	DryRun     bool // change nothing
@@ -85,7 +87,7 @@ type Merged struct {
 func (s *Store) Merge(ctx context.Context, w Workspace, o MergeOptions) (Merged, error) {
 	p := &planner{ctx: ctx, s: s, opts: o}
 	out, err := p.run(w)
-	return out, s.blame(ctx, classed(opMerge, err), o.Base, o.Theirs)
+	return out, s.Blame(ctx, classed(opMerge, err), o.Base, o.Theirs)
 }
 
 // run keeps the collector away from checkpoints and merged texts until all is done.
@@ -127,6 +129,9 @@ func (p *planner) look(w Workspace) (err error) {
 	if p.theirs, err = p.s.Stat(p.opts.Theirs); err != nil {
 		return err
 	}
+	if err := p.lacks(); err != nil {
+		return err
+	}
 	if p.base, err = p.lastSeen(); err != nil {
 		return err
 	}
@@ -138,6 +143,23 @@ func (p *planner) look(w Workspace) (err error) {
 	}
 	if err := p.findPaths(); err != nil {
 		return errors.Join(err, p.forgetUndo())
+	}
+	return nil
+}
+
+// lacks adds to what is known of theirs what did not travel there.
+func (p *planner) lacks() error {
+	for _, id := range p.opts.Lacks {
+		from, err := p.s.Stat(id)
+		if err != nil {
+			return err
+		}
+		for _, n := range from.Notes {
+			if n.Reason == tree.Excluded && covering(p.theirs.Notes, n.Path) == nil {
+				p.theirs.Notes = append(slices.Clone(p.theirs.Notes), n)
+				slices.SortFunc(p.theirs.Notes, func(a, b tree.Note) int { return strings.Compare(a.Path, b.Path) })
+			}
+		}
 	}
 	return nil
 }

@@ -134,6 +134,18 @@ func TestMergedHardLinks(t *testing.T) {
 	require.Equal(t, "0\n"+ten+"11\n", f.text("b"))
 }
 
+// A file whose other links stay as somebody else's has come once it has come.
+func TestALinkOfWhatStaysDoesNotComeAgain(t *testing.T) {
+	f := newFork(t, func(dir string) { write(t, dir, "a", "1") })
+	write(t, f.there, "a", "2")
+	require.NoError(t, os.Link(filepath.Join(f.there, "a"), filepath.Join(f.there, "b")))
+	write(t, f.dir, "a", "3")
+	o := MergeOptions{Base: f.base.ID, Theirs: f.theirs().ID, OnConflict: Mine}
+	require.Equal(t, "added b, conflict a", brief(f.merge(o)))
+	require.Equal(t, "conflict a", brief(f.merge(o)))
+	require.Equal(t, "2", f.text("b"))
+}
+
 func stat(t testing.TB, dir, path string) os.FileInfo {
 	t.Helper()
 	info, err := os.Stat(filepath.Join(dir, path))

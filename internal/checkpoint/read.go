@@ -57,18 +57,24 @@ func (s *Store) content(e *tree.Entry, put func(offset int64, data []byte) error
 		return classed(opRead, err)
 	}
 	for _, x := range extents {
-		b, err := s.packs.Get(x.Hash)
-		if err == nil && len(b) != x.Size {
-			err = fmt.Errorf("%w: a piece of %d bytes instead of %d", pack.ErrCorrupt, len(b), x.Size)
-		}
+		b, err := s.piece(x)
 		if err != nil {
-			return classed(opRead, err)
+			return err
 		}
 		if err := put(x.Offset, b); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// piece reads an extent.
+func (s *Store) piece(x tree.Extent) ([]byte, error) {
+	b, err := s.packs.Get(x.Hash)
+	if err == nil && len(b) != x.Size {
+		err = fmt.Errorf("%w: a piece of %d bytes instead of %d", pack.ErrCorrupt, len(b), x.Size)
+	}
+	return b, classed(opRead, err)
 }
 
 // lookup returns the entry at a path of a tree, nil when there is none.
@@ -207,24 +213,30 @@ func (c *completeness) entry(e *tree.Entry, old *[]tree.Entry, depth int) (int, 
 
 // Verify reads every object of a checkpoint. It fails with ClassCorrupt when one is missing or damaged.
 func (s *Store) Verify(ctx context.Context, id string) error {
+	_, err := s.verify(ctx, id, nil)
+	return err
+}
+
+// verify reads every object of a checkpoint but those known to be sound, and returns what it has read.
+func (s *Store) verify(ctx context.Context, id string, sound map[tree.Hash]bool) ([]tree.Hash, error) {
 	info, err := s.Stat(id)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	objects, err := s.objects(ctx, info.Root)
+	objects, err := s.objects(ctx, info.Root, sound)
 	if err != nil {
-		return unreadable(id, err)
+		return nil, unreadable(id, err)
 	}
 	s.packs.Sort(objects)
 	for _, h := range objects {
 		if ctx.Err() != nil {
-			return classed(opVerify, context.Cause(ctx))
+			return nil, classed(opVerify, context.Cause(ctx))
 		}
 		if _, err := s.packs.Get(h); err != nil {
-			return unreadable(id, err)
+			return nil, unreadable(id, err)
 		}
 	}
-	return nil
+	return objects, nil
 }
 
 const opVerify = "verify checkpoint"
@@ -237,8 +249,8 @@ func unreadable(id string, err error) error {
 	return err
 }
 
-// blame says which of some checkpoints err, of reading them, is about.
-func (s *Store) blame(ctx context.Context, err error, ids ...string) error {
+// Blame says which of some checkpoints err, of reading them, is about.
+func (s *Store) Blame(ctx context.Context, err error, ids ...string) error {
 	if sandbox.ClassOf(err) != sandbox.ClassCorrupt {
 		return err
 	}
@@ -253,39 +265,9 @@ func (s *Store) blame(ctx context.Context, err error, ids ...string) error {
 	return err
 }
 
-// Damage is a checkpoint that cannot be read whole, and why.
-type Damage struct {
-	Checkpoint string
-	Err        error
-}
-
-// Check reads everything in the store and tells what is damaged. What a workspace still has of it, its next checkpoint stores
-// again. It costs as much as reading all packs.
-func (s *Store) Check(ctx context.Context) ([]Damage, error) {
-	release, err := s.share(ctx)
-	if err != nil {
-		return nil, classed(opVerify, err)
-	}
-	defer release()
-	ids, err := s.ids()
-	if err != nil {
-		return nil, classed(opVerify, err)
-	}
-	var all []Damage
-	for _, id := range ids {
-		switch err := s.Verify(ctx, id); {
-		case ctx.Err() != nil:
-			return all, classed(opVerify, context.Cause(ctx))
-		case err != nil:
-			all = append(all, Damage{id, err})
-		}
-	}
-	return all, nil
-}
-
-// objects lists the objects of a tree that are no directories, which it reads.
-func (s *Store) objects(ctx context.Context, root tree.Hash) ([]tree.Hash, error) {
-	m := marker{ctx: ctx, s: s, live: map[tree.Hash]bool{}}
+// objects lists the objects of a tree, whose directories it reads, but those known to be sound and what is below them.
+func (s *Store) objects(ctx context.Context, root tree.Hash, sound map[tree.Hash]bool) ([]tree.Hash, error) {
+	m := marker{ctx: ctx, s: s, live: map[tree.Hash]bool{}, sound: sound}
 	if err := m.tree(root); err != nil {
 		return nil, err
 	}
@@ -301,11 +283,12 @@ type marker struct {
 	ctx   context.Context
 	s     *Store
 	live  map[tree.Hash]bool
-	bytes int64 // on disk, about
+	sound map[tree.Hash]bool // needs no marking, nor what is below it
+	bytes int64              // on disk, about
 }
 
 func (m *marker) add(h tree.Hash) (isNew bool) {
-	if m.live[h] {
+	if m.live[h] || m.sound[h] {
 		return false
 	}
 	m.live[h] = true

@@ -26,6 +26,7 @@ type Ref struct {
 	Owner      string    `json:"owner,omitempty"`
 	Session    string    `json:"session,omitempty"`
 	Folder     string    `json:"folder,omitempty"` // absolute path; counts when there is no Session
+	Realm      string    `json:"realm,omitempty"`  // where the session is known; "": nobody has told
 	Turn       int       `json:"turn,omitempty"`
 	Item       string    `json:"item,omitempty"`
 	Reason     Reason    `json:"reason,omitempty"`
@@ -33,6 +34,7 @@ type Ref struct {
 	To         string    `json:"to,omitempty"`     // of Undo, once that is done: the checkpoint that was restored
 	Paths      []string  `json:"paths,omitempty"`  // of Undo: what of it; none: all
 	After      string    `json:"after,omitempty"`  // of Undo: checkpoint of what the restore or merge left; kept as long as the ref is
+	Lacks      string    `json:"lacks,omitempty"`  // checkpoint that notes what did not travel to where this one was taken; kept as long as the ref is
 	Summary    string    `json:"summary,omitempty"`
 	At         time.Time `json:"at"`
 }
@@ -149,6 +151,42 @@ func readRefs(dir string) (refs []Ref, unreadable int, err error) {
 	}
 	slices.SortFunc(refs, func(a, b Ref) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.Checkpoint, b.Checkpoint)) })
 	return refs, unreadable, nil
+}
+
+// Holder is a session that checkpoints are kept for.
+type Holder struct {
+	Session string
+	Realm   string    // where it is known; "" when its refs do not tell, or not the same
+	Newest  time.Time // of its refs
+}
+
+// Holders lists the sessions that checkpoints are kept for, sorted.
+func (s *Store) Holders() ([]Holder, error) {
+	refs, err := s.allRefs()
+	if err != nil {
+		return nil, classed(opRef, err)
+	}
+	bySession, mixed := map[string]Holder{}, map[string]bool{}
+	for _, r := range refs {
+		h, known := bySession[r.Session]
+		mixed[r.Session] = mixed[r.Session] || known && h.Realm != "" && r.Realm != "" && h.Realm != r.Realm
+		h.Session, h.Realm = r.Session, cmp.Or(r.Realm, h.Realm)
+		if r.At.After(h.Newest) {
+			h.Newest = r.At
+		}
+		bySession[r.Session] = h
+	}
+	var all []Holder
+	for session, h := range bySession {
+		if mixed[session] {
+			h.Realm = ""
+		}
+		if session != "" {
+			all = append(all, h)
+		}
+	}
+	slices.SortFunc(all, func(a, b Holder) int { return strings.Compare(a.Session, b.Session) })
+	return all, nil
 }
 
 // allRefs returns the refs of everybody. It fails when one cannot be read: what it refers to must not be collected.

@@ -30,8 +30,9 @@ type RestoreOptions struct {
 	// Pin is what the checkpoint of the tree as it was is kept for; without, the next GC may collect it.
 	Pin *Ref
 	// Take says how the tree as it is now is pictured: as the checkpoint was, or else what was excluded counts as removed.
-	Take TakeOptions
-	Held map[string]string // see MergeOptions
+	Take  TakeOptions
+	Held  map[string]string // see MergeOptions
+	Lacks []string          // see MergeOptions
 }
 
 // Restored is the outcome of a restore.
@@ -67,11 +68,11 @@ func (s *Store) RestoreEmpty(ctx context.Context, id string, w Workspace, effect
 func (s *Store) RestoreOnto(ctx context.Context, id string, w Workspace, o RestoreOptions) (Restored, error) {
 	p := &planner{ctx: ctx, s: s, onto: true, since: o.Since, opts: MergeOptions{
 		Base: o.LastSeen, Theirs: id, Paths: o.Paths, DryRun: o.DryRun, OnConflict: Mine, EffectID: o.EffectID, Pin: o.Pin,
-		Take: o.Take, Held: o.Held,
+		Take: o.Take, Held: o.Held, Lacks: o.Lacks,
 	}}
 	m, err := p.run(w)
 	if err != nil {
-		return Restored{}, s.blame(ctx, classed(opRestore, err), o.LastSeen, id)
+		return Restored{}, s.Blame(ctx, classed(opRestore, err), o.LastSeen, id)
 	}
 	out := Restored{Files: m.Files, Undo: m.Undo, Kept: slices.Concat(m.Kept, m.Conflicts)}
 	slices.SortStableFunc(out.Kept, func(a, b worktree.Kept) int { return cmp.Compare(a.Path, b.Path) })

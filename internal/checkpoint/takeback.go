@@ -9,15 +9,15 @@ import (
 	"sandboxagent/internal/checkpoint/worktree"
 )
 
-// TakeBack undoes the RestoreEmpty of an effect: what is in tree root, and is still as it is there, goes; what somebody has
-// changed or added meanwhile stays. It does nothing unless the folder's journal says that this effect was the last to
-// change it, so that a folder that had files before never loses one.
-func (s *Store) TakeBack(ctx context.Context, root tree.Hash, w *worktree.Tree, effectID string) error {
+// TakeBack undoes the RestoreEmpty of an effect: what is in the tree that put returns, and is still as it is there, goes; what
+// somebody has changed or added meanwhile stays. It does nothing, and asks for no tree, unless the folder's journal says that
+// this effect was the last to change it, so that a folder that had files before never loses one.
+func (s *Store) TakeBack(ctx context.Context, put func() tree.Hash, w *worktree.Tree, effectID string) error {
 	filled, err := w.Filled(effectID)
 	if err != nil || !filled {
 		return classed(opRestore, err)
 	}
-	all, err := s.differences(ctx, root, tree.Empty)
+	all, err := s.differences(ctx, put(), tree.Empty)
 	if err != nil {
 		return classed(opRestore, err)
 	}

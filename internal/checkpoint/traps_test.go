@@ -236,10 +236,18 @@ func TestLimits(t *testing.T) {
 	for i := range 10 {
 		write(t, k.dir, fmt.Sprintf("f%d", i), "0123456789")
 	}
+	measure := func(o worktree.ScanOptions) error {
+		tree, ok := k.w.(*worktree.Tree)
+		require.True(t, ok)
+		return tree.Measure(t.Context(), o)
+	}
 	for _, l := range []worktree.Limits{{Files: 9}, {Bytes: 99}} {
 		_, err := k.s.Take(context.Background(), k.w, TakeOptions{Limits: l})
 		requireClass(t, sandbox.ClassLimit, err)
+		require.EqualError(t, measure(worktree.ScanOptions{Limits: l}), err.Error(), "without a file being read")
 	}
+	require.NoError(t, measure(worktree.ScanOptions{Limits: worktree.Limits{Files: 10, Bytes: 100}}))
+	require.NoError(t, measure(worktree.ScanOptions{Limits: worktree.Limits{Files: 9}, Excludes: []string{"f3"}}))
 	_, err := k.s.Take(context.Background(), k.w, TakeOptions{Excludes: []string{"["}})
 	requireClass(t, sandbox.ClassInvalid, err)
 	_, err = k.s.Take(context.Background(), k.w, TakeOptions{Timeout: 1})

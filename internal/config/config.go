@@ -31,7 +31,8 @@ type Config struct {
 	Effort       string               // reasoning effort of new sessions; "": the model's own default
 	Owner        string               // whose sessions these are; the OS user unless configured
 	OpenAI       OpenAI
-	Models       map[string]Model // by name
+	Models       map[string]Model     // by name
+	MCP          map[string]MCPServer // by name
 	Temporal     Temporal
 	Worker       Worker
 	Local        Local

@@ -145,6 +145,9 @@ func (f *tomlFile) applyKey(c *Config, key string, value any) error {
 	if key == "models" && isTable {
 		return f.applyModels(c, table)
 	}
+	if key == "mcp" {
+		return f.applyMCP(c, value)
+	}
 	if i := slices.IndexFunc(settings, func(s setting) bool { return s.key == key }); i >= 0 {
 		if !settings[i].setValue(c, value) {
 			return editors.Errorf(editors.CodeInvalidParams, "%s: %s must be %s.", f.at(key), key, settings[i].expect)

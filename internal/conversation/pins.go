@@ -27,11 +27,15 @@ const PlanTool = "update_plan"
 
 // Pins are what is kept of a conversation whatever is cut from it.
 type Pins struct {
-	First   string   `json:"first"`            // the first request
-	Latest  string   `json:"latest,omitempty"` // the latest one, if it is another
-	Plan    string   `json:"plan,omitempty"`   // the arguments of the last call of PlanTool
-	Changed []string `json:"changed,omitempty"`
-	Read    []string `json:"read,omitempty"`
+	First  string `json:"first"`            // the first request
+	Latest string `json:"latest,omitempty"` // the latest one, if it is another
+	// FirstImages and LatestImages go with the two.
+
+	FirstImages  []model.Image `json:"firstImages,omitempty"`
+	LatestImages []model.Image `json:"latestImages,omitempty"`
+	Plan         string        `json:"plan,omitempty"` // the arguments of the last call of PlanTool
+	Changed      []string      `json:"changed,omitempty"`
+	Read         []string      `json:"read,omitempty"`
 }
 
 // PinsOf gathers the pins of a conversation, also those that an earlier compaction has left in it.
@@ -58,10 +62,10 @@ func (p *Pins) ask(e model.Entry) {
 	}
 	text := Cut(e.Text, maxAsk)
 	if p.First == "" {
-		p.First = text
+		p.First, p.FirstImages = text, e.Images
 		return
 	}
-	p.Latest = text
+	p.Latest, p.LatestImages = text, e.Images
 }
 
 func (p *Pins) call(e model.Entry) {
@@ -120,7 +124,9 @@ func (p Pins) Entry(place, plan, summary string) (model.Entry, error) {
 	section(happened, summary)
 	b.WriteString("</summary>")
 	raw, err := json.Marshal(p)
-	return model.Entry{Kind: model.KindUser, Text: b.String(), Provider: Program, Raw: raw}, err
+	return model.Entry{
+		Kind: model.KindUser, Text: b.String(), Images: slices.Concat(p.FirstImages, p.LatestImages), Provider: Program, Raw: raw,
+	}, err
 }
 
 // Digest is what can be said of entries without a model: the beginnings of what the agent said, newest last.

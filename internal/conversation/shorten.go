@@ -22,7 +22,7 @@ const Program = "sandbox-agent"
 
 // Bytes is the size of what entries tell a model.
 func Bytes(entries []model.Entry) int {
-	n := 0
+	n := imageBytes(entries)
 	for _, e := range entries {
 		n += len(e.Text) + len(e.Arguments) + len(e.Name)
 		if e.Kind == model.KindReasoning || e.Kind == model.KindCompaction {
@@ -71,7 +71,7 @@ func boundaries(entries []model.Entry) []int {
 	return at
 }
 
-// Trim returns entries with their results cut to head and tail, and without reasoning.
+// Trim returns entries with their results cut to head and tail and told of their images in words, and without reasoning.
 func Trim(entries []model.Entry) []model.Entry {
 	out := make([]model.Entry, 0, len(entries))
 	for _, e := range entries {
@@ -79,7 +79,7 @@ func Trim(entries []model.Entry) []model.Entry {
 		case model.KindReasoning:
 			continue
 		case model.KindToolResult:
-			e.Text = Cut(e.Text, keptResult)
+			e.Text, e.Images = Cut(e.Text, keptResult)+inWords(e.Images), nil
 		}
 		out = append(out, e)
 	}
@@ -133,13 +133,13 @@ func Transcript(entries []model.Entry, limit int) string {
 			if e.Provider == Program {
 				who = "Program"
 			}
-			fmt.Fprintf(&b, "## %s\n%s\n\n", who, e.Text)
+			fmt.Fprintf(&b, "## %s\n%s%s\n\n", who, e.Text, inWords(e.Images))
 		case model.KindAssistant:
 			fmt.Fprintf(&b, "## Agent\n%s\n\n", e.Text)
 		case model.KindToolCall:
 			fmt.Fprintf(&b, "## Agent calls %s\n%s\n\n", e.Name, Cut(e.Arguments, keptResult))
 		case model.KindToolResult:
-			fmt.Fprintf(&b, "## Result\n%s\n\n", Cut(e.Text, keptResult))
+			fmt.Fprintf(&b, "## Result\n%s%s\n\n", Cut(e.Text, keptResult), inWords(e.Images))
 		case model.KindCompaction:
 			fmt.Fprintf(&b, "## What was before\n%s\n\n", e.Text)
 		case model.KindReasoning:

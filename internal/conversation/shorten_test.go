@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sandboxagent/internal/blob"
 	"sandboxagent/internal/model"
 )
 
@@ -114,4 +115,45 @@ func TestTranscriptSaysWhoSaidWhat(t *testing.T) {
 	require.Contains(t, text, "## Program\nmoved")
 	require.Less(t, len(text), 5000)
 	require.Less(t, len(Transcript(working("one", 100, 5000), 9000)), 9200)
+}
+
+func TestPicturesSurviveShorteningWhereTheyMatter(t *testing.T) {
+	picture := func(name string) []model.Image {
+		return []model.Image{{Ref: name, Name: name, Width: 320, Height: 320}}
+	}
+	shown := func(e model.Entry, name string) model.Entry { e.Images = picture(name); return e }
+	entries := []model.Entry{
+		shown(ask("build this"), "first.png"), called("r", "read_file", `{"path":"x.png"}`), shown(result("r", "looked"), "x.png"), said("ok"), shown(ask("and this"), "latest.png"),
+	}
+	require.Equal(t, 3*100*bytesPerToken, Bytes(entries)-Bytes([]model.Entry{ask("build this"), entries[1], result("r", "looked"), said("ok"), ask("and this")}))
+	trimmed := Trim(entries)
+	require.Equal(t, picture("first.png"), trimmed[0].Images)
+	require.Empty(t, trimmed[2].Images)
+	require.Contains(t, trimmed[2].Text, `[image "x.png", 320 by 320 pixels]`)
+	require.Contains(t, Transcript(entries, 1<<20), `[image "latest.png"`)
+	summary, err := PinsOf(entries).Entry("", "", "")
+	require.NoError(t, err)
+	require.Equal(t, append(picture("first.png"), picture("latest.png")...), summary.Images)
+	again := PinsOf([]model.Entry{summary, ask("go on")})
+	require.Equal(t, picture("first.png"), again.FirstImages)
+	require.Empty(t, again.LatestImages)
+}
+
+func TestOnlyTheNewestPicturesAreShown(t *testing.T) {
+	store := blob.NewMem()
+	ref, err := blob.PutAll(t.Context(), store, []byte("data"))
+	require.NoError(t, err)
+	kept := model.Image{Ref: string(ref), Width: 32, Height: 32}
+	entries := []model.Entry{ask("a"), ask("b"), ask("c")}
+	entries[0].Images = []model.Image{kept, kept}
+	for range ShownImages - 2 {
+		entries[1].Images = append(entries[1].Images, kept)
+	}
+	entries[2].Images = []model.Image{{Ref: "gone"}}
+	out := WithImages(t.Context(), store, entries)
+	require.Empty(t, out[0].Images[0].Data)
+	require.Equal(t, "data", string(out[0].Images[1].Data))
+	require.Equal(t, "data", string(out[1].Images[0].Data))
+	require.Empty(t, out[2].Images[0].Data)
+	require.Empty(t, entries[1].Images[0].Data, "what is given stays as it is")
 }

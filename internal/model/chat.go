@@ -3,6 +3,7 @@
 package model
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -53,7 +54,7 @@ func (w *chatWire) messages(c *call) []openai.ChatCompletionMessageParamUnion {
 	if c.lacks[featReasoning] || c.noRaw {
 		provider = ""
 	}
-	entries := repair(c.req.Input, provider)
+	entries := pictured(repair(c.req.Input, provider), !c.lacks[featImages])
 	turn := lastUser(entries)
 	for i, e := range entries {
 		if e.Kind != KindReasoning || i > turn { // reasoning of earlier turns is of no use to these models
@@ -78,6 +79,7 @@ func lastUser(entries []Entry) int {
 type chatBuilder struct {
 	out   []openai.ChatCompletionMessageParamUnion
 	users []string
+	shown []Image // for the next user message: results of tools take none
 	said  []string
 	calls []openai.ChatCompletionMessageToolCallUnionParam
 	field string
@@ -88,9 +90,10 @@ func (b *chatBuilder) take(e Entry) {
 	if e.Kind == KindUser || e.Kind == KindToolResult {
 		b.flushAssistant()
 	}
-	if e.Kind != KindUser {
+	if e.Kind != KindUser && (e.Kind != KindToolResult || len(b.users) > 0) {
 		b.flushUser()
 	}
+	b.shown = append(b.shown, e.Images...)
 	switch e.Kind {
 	case KindUser:
 		b.users = append(b.users, e.Text)
@@ -118,10 +121,18 @@ func (b *chatBuilder) flush() {
 }
 
 func (b *chatBuilder) flushUser() {
-	if len(b.users) > 0 {
-		b.out = append(b.out, openai.UserMessage(strings.Join(b.users, "\n\n")))
-		b.users = nil
+	text := strings.Join(b.users, "\n\n")
+	switch {
+	case len(b.shown) > 0:
+		parts := []openai.ChatCompletionContentPartUnionParam{openai.TextContentPart(cmp.Or(text, "[the images of the results above]"))}
+		for _, i := range b.shown {
+			parts = append(parts, openai.ImageContentPart(openai.ChatCompletionContentPartImageImageURLParam{URL: i.url()}))
+		}
+		b.out = append(b.out, openai.UserMessage(parts))
+	case len(b.users) > 0:
+		b.out = append(b.out, openai.UserMessage(text))
 	}
+	b.users, b.shown = nil, nil
 }
 
 func (b *chatBuilder) flushAssistant() {

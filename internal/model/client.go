@@ -142,10 +142,17 @@ func (r *remote) respond(ctx context.Context, api, key string, req Request, onDe
 
 // adapt leaves out one more thing that the server refused; false when there is none. So it ends.
 func (c *call) adapt(api string, e *Error) bool {
-	if e.Err == nil || e.Status < 400 || e.Status >= 500 {
+	if e.Err == nil {
 		return false
 	}
 	said := strings.ToLower(e.code + " " + e.param + " " + e.Err.Error())
+	if c.refusesImages(e, said) { // some servers call that their own failure
+		c.lacks[featImages] = true
+		return true
+	}
+	if e.Status < 400 || e.Status >= 500 {
+		return false
+	}
 	if !c.noRaw && unreadable(said) {
 		c.noRaw = true
 		return true

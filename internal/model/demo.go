@@ -23,6 +23,7 @@ func newDemo(delay time.Duration) Model { return &demo{delay: max(delay, 0)} }
 func (d *demo) Respond(ctx context.Context, req Request, onDelta func(Delta)) (Response, error) {
 	a := newAnswer(req, demoProvider, "", onDelta)
 	a.model = DemoModel
+	req.Input = pictured(req.Input, false)
 	turn := newDemoTurn(req)
 	text := turn.play()
 	a.usage = Usage{InputTokens: demoTokens(req), OutputTokens: int64(len(strings.Fields(text)))}

@@ -32,6 +32,8 @@ type Entry struct {
 	CallID    string `json:"callId,omitempty"`    // tool call and result
 	Name      string `json:"name,omitempty"`      // tool call: the tool
 	Arguments string `json:"arguments,omitempty"` // tool call: JSON text exactly as the model gave it
+	// Images are the pictures of a user's message or a tool's result.
+	Images []Image `json:"images,omitempty"`
 	// Provider and Raw keep what only the provider that made the entry understands (e.g. encrypted reasoning), so that it can
 	// be sent back to it; other providers ignore them.
 	Provider string          `json:"provider,omitempty"`

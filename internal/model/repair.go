@@ -42,8 +42,9 @@ func repair(entries []Entry, provider string) []Entry {
 }
 
 type result struct {
-	at   int
-	text string
+	at     int
+	text   string
+	images []Image
 }
 
 // indexResults lists the results of every call id in order.
@@ -51,7 +52,7 @@ func indexResults(entries []Entry) map[string][]result {
 	results := map[string][]result{}
 	for i, e := range entries {
 		if e.Kind == KindToolResult && e.CallID != "" {
-			results[e.CallID] = append(results[e.CallID], result{at: i, text: e.Text})
+			results[e.CallID] = append(results[e.CallID], result{i, e.Text, e.Images})
 		}
 	}
 	return results
@@ -111,14 +112,14 @@ func (r *repairer) call(at int, e Entry) {
 	r.calls[e.CallID] = true
 	e.Text, e.Arguments = cleanText(e.Text), cleanArguments(e.Arguments)
 	r.emit(r.ours(e))
-	text := noResult
+	told := Entry{Kind: KindToolResult, CallID: e.CallID, Name: e.Name, Text: noResult}
 	for _, found := range r.results[e.CallID] {
 		if found.at > at {
-			text = cleanText(found.text)
+			told.Text, told.Images = cleanText(found.text), found.images
 			break
 		}
 	}
-	r.pending = append(r.pending, Entry{Kind: KindToolResult, CallID: e.CallID, Name: e.Name, Text: text})
+	r.pending = append(r.pending, told)
 }
 
 func (r *repairer) endRun() {

@@ -100,7 +100,7 @@ func (w *responsesWire) input(c *call) []responses.ResponseInputItemUnionParam {
 		provider = ""
 	}
 	items := []responses.ResponseInputItemUnionParam{}
-	for _, e := range repair(c.req.Input, provider) {
+	for _, e := range pictured(repair(c.req.Input, provider), !c.lacks[featImages]) {
 		items = append(items, responsesItem(e))
 	}
 	return items
@@ -119,7 +119,7 @@ func responsesItem(e Entry) responses.ResponseInputItemUnionParam {
 	case KindToolResult:
 		return responses.ResponseInputItemUnionParam{OfFunctionCallOutput: &responses.ResponseInputItemFunctionCallOutputParam{
 			CallID: param.NewOpt(e.CallID),
-			Output: responses.ResponseInputItemFunctionCallOutputOutputUnionParam{OfString: param.NewOpt(e.Text)},
+			Output: responsesOutput(e),
 		}}
 	case KindAssistant:
 		item := responses.ResponseInputItemParamOfMessage(e.Text, responses.EasyInputMessageRoleAssistant)
@@ -129,7 +129,30 @@ func responsesItem(e Entry) responses.ResponseInputItemUnionParam {
 		}
 		return item
 	}
-	return responses.ResponseInputItemParamOfMessage(e.Text, responses.EasyInputMessageRoleUser)
+	if len(e.Images) == 0 {
+		return responses.ResponseInputItemParamOfMessage(e.Text, responses.EasyInputMessageRoleUser)
+	}
+	content := responses.ResponseInputMessageContentListParam{{OfInputText: &responses.ResponseInputTextParam{Text: e.Text}}}
+	for _, i := range e.Images {
+		content = append(content, responses.ResponseInputContentUnionParam{OfInputImage: &responses.ResponseInputImageParam{
+			ImageURL: param.NewOpt(i.url()), Detail: responses.ResponseInputImageDetailAuto,
+		}})
+	}
+	return responses.ResponseInputItemParamOfMessage(content, responses.EasyInputMessageRoleUser)
+}
+
+// responsesOutput is what a call has given: a text, with pictures if there are any.
+func responsesOutput(e Entry) responses.ResponseInputItemFunctionCallOutputOutputUnionParam {
+	if len(e.Images) == 0 {
+		return responses.ResponseInputItemFunctionCallOutputOutputUnionParam{OfString: param.NewOpt(e.Text)}
+	}
+	list := responses.ResponseFunctionCallOutputItemListParam{{OfInputText: &responses.ResponseInputTextContentParam{Text: e.Text}}}
+	for _, i := range e.Images {
+		list = append(list, responses.ResponseFunctionCallOutputItemUnionParam{OfInputImage: &responses.ResponseInputImageContentParam{
+			ImageURL: param.NewOpt(i.url()), Detail: responses.ResponseInputImageContentDetailAuto,
+		}})
+	}
+	return responses.ResponseInputItemFunctionCallOutputOutputUnionParam{OfResponseFunctionCallOutputItemArray: list}
 }
 
 // keptMessage is the Raw of a message: newer models want to see again whether it was commentary or the final answer.

@@ -34,6 +34,9 @@ const (
 // directory, for the program at any path, and for git with any options before its subcommand. A command that may match, because
 // a word of it is not known before it runs, is asked about, and denied where nobody is asked. Patterns see the commands in
 // the text of a command, not those in scripts and programs that it runs.
+//
+// In each list may also stand the patterns that CheckPattern takes for the tools of MCP servers, and in the latter two mcp__*
+// for all of them.
 type Policy struct {
 	Allow []string `json:"allow,omitempty"`
 	Ask   []string `json:"ask,omitempty"`
@@ -182,12 +185,21 @@ func (f *policyFile) token() (json.Token, error) {
 }
 
 func permission(pattern string) error {
+	if isExternal(pattern) {
+		return CheckPattern(pattern, pattern)
+	}
 	_, err := ParsePattern(pattern)
 	return err
 }
 
 // restriction checks a pattern of what is asked about or denied.
 func restriction(pattern string) error {
+	switch {
+	case pattern == everyExternal:
+		return nil
+	case isExternal(pattern):
+		return CheckPattern(pattern, pattern)
+	}
 	if strings.HasPrefix(pattern, inDir) || strings.HasPrefix(pattern, withNetwork) {
 		return fmt.Errorf("%s begins with a condition; what is asked about or denied is so everywhere", quote(pattern))
 	}
@@ -197,9 +209,9 @@ func restriction(pattern string) error {
 
 // allows returns what the policy allows as rules.
 func (p Policy) allows() []Rule {
-	rules := make([]Rule, len(p.Allow))
-	for i, pattern := range p.Allow {
-		rules[i] = Rule{Tool: execCommand, Pattern: pattern}
+	var rules []Rule
+	for _, pattern := range ofCommands(p.Allow) {
+		rules = append(rules, Rule{Tool: execCommand, Pattern: pattern})
 	}
 	return rules
 }
@@ -210,8 +222,13 @@ type restricted struct {
 	surely, maybe bool
 }
 
-func (p Policy) denies(j *judgement) restricted { return restrict(p.Deny, j) }
-func (p Policy) asks(j *judgement) restricted   { return restrict(p.Ask, j) }
+func (p Policy) denies(j *judgement) restricted { return restrict(ofCommands(p.Deny), j) }
+func (p Policy) asks(j *judgement) restricted   { return restrict(ofCommands(p.Ask), j) }
+
+// ofCommands leaves out the patterns for tools outside of the sandbox.
+func ofCommands(patterns []string) []string {
+	return slices.DeleteFunc(slices.Clone(patterns), isExternal)
+}
 
 func restrict(patterns []string, j *judgement) (r restricted) {
 	r.maybe = len(patterns) > 0 && j.opaque

@@ -7,7 +7,11 @@
 // with arguments with which they only read, needs no approval. Whatever is not understood does.
 package policy
 
-import "sandboxagent/editors"
+import (
+	"strings"
+
+	"sandboxagent/editors"
+)
 
 // Decision is what is to be done with a call.
 type Decision string
@@ -28,6 +32,8 @@ type Call struct {
 	// Cut says that Arguments are only the beginning of what the model gave, which was too long to be kept; Network then
 	// says whether a command asks for the network.
 	Cut, Network bool
+	// External is the tool of an MCP server that the call is for, if it is one that the model was told of.
+	External *External
 	// Whole judges a command as a whole, without reading it, as was done before commands were parsed: every one is more than
 	// reading, and rules match its whole text. It is for replaying the histories of that time.
 	Whole bool
@@ -61,7 +67,7 @@ func Judge(mode editors.ApprovalMode, call Call, confined bool) Verdict {
 // policy denies does not run. In mode auto commands run while they are confined, and do not ask for the network: what nothing
 // confines is asked about as in mode ask. While a part of the policy cannot be read, everything but reading is asked about.
 func (p Policy) Judge(mode editors.ApprovalMode, call Call, confined bool, rules []Rule) Verdict {
-	if !known(call.Name) {
+	if !known(call) {
 		return Verdict{Decision: Deny, Reason: "there is no tool of this name"}
 	}
 	if ReadOnly(call) {
@@ -70,7 +76,10 @@ func (p Policy) Judge(mode editors.ApprovalMode, call Call, confined bool, rules
 	if p.Broken != "" {
 		return p.unreadable(mode, call)
 	}
-	if call.Name == execCommand {
+	switch {
+	case call.External != nil:
+		return p.judgeExternal(mode, call, rules)
+	case call.Name == execCommand:
 		return p.judgeCommand(mode, readCommand(call, confined), rules)
 	}
 	free := call.Name == writeStdin && !confined // what the input makes the command do, nothing keeps
@@ -78,7 +87,7 @@ func (p Policy) Judge(mode editors.ApprovalMode, call Call, confined bool, rules
 	case mode == editors.ApprovalNever, mode == editors.ApprovalAuto && !free:
 		return Verdict{Decision: Allow}
 	case mode == editors.ApprovalReadOnly:
-		return Verdict{Decision: Deny, Reason: "this session is read-only: " + what(call) + " is not allowed; say what you would do instead"}
+		return p.readOnly(call)
 	case free:
 		return Verdict{Decision: Ask, Reason: what(call) + " needs your approval: " + withoutConfinement}
 	default: // ask, and any mode this version does not know
@@ -92,14 +101,22 @@ const withoutConfinement = "nothing confines it, so it can do whatever you can"
 func (p Policy) unreadable(mode editors.ApprovalMode, call Call) Verdict {
 	why := "everything but reading is asked about while the policy cannot be read (" + p.Broken + ")"
 	if mode == editors.ApprovalReadOnly {
-		return Verdict{Decision: Deny, Reason: "this session is read-only: " + what(call) + " is not allowed; say what you would do instead"}
+		return p.readOnly(call)
 	}
 	return Verdict{Decision: Ask, Reason: what(call) + " needs your approval: " + why}
 }
 
-// known says whether name is one of the tools.
-func known(name string) bool {
-	switch name {
+// readOnly refuses a call in a session that is to change nothing.
+func (p Policy) readOnly(call Call) Verdict {
+	return Verdict{Decision: Deny, Reason: "this session is read-only: " + what(call) + " is not allowed; say what you would do instead"}
+}
+
+// known says whether a call is of one of the tools.
+func known(call Call) bool {
+	if call.External != nil {
+		return isExternal(call.Name)
+	}
+	switch call.Name {
 	case execCommand, writeStdin, applyPatch, "read_file", "list", "search", "update_plan":
 		return true
 	}
@@ -110,6 +127,9 @@ func known(name string) bool {
 // itself started. A command never counts, even one that needs no approval: its text says what it should do, and whoever
 // relies on this answer, as checkpoints do, must not depend on every program on the list being what its name says.
 func ReadOnly(call Call) bool {
+	if call.External != nil {
+		return false
+	}
 	switch call.Name {
 	case execCommand, applyPatch:
 		return false
@@ -122,6 +142,9 @@ func ReadOnly(call Call) bool {
 
 // what names the kind of effect a tool has.
 func what(call Call) string {
+	if e := call.External; e != nil {
+		return "calling " + strings.TrimPrefix(call.Name, externalPrefix+e.Server+"__") + " of the MCP server " + e.Server
+	}
 	switch call.Name {
 	case execCommand:
 		return "the command"

@@ -48,19 +48,22 @@ type Offsets struct {
 
 // Status is the ledger's record of one command.
 type Status struct {
-	ID       string    `json:"id"`
-	State    State     `json:"state"`
-	ExitCode int       `json:"exitCode"`           // 128+n when ended by signal n
-	Signal   string    `json:"signal,omitempty"`   // name of the signal that ended it, e.g. "SIGKILL"
-	TimedOut bool      `json:"timedOut,omitempty"` // ended by its Timeout
-	Killed   bool      `json:"killed,omitempty"`   // ended by Kill
-	Failure  string    `json:"failure,omitempty"`  // why it could not be spawned, or was lost
-	Limit    string    `json:"limit,omitempty"`    // why output beyond the command's own limit is missing, e.g. a full disk
-	Left     int       `json:"left,omitempty"`     // processes it left running in the background
-	TTY      bool      `json:"tty,omitempty"`      // it runs, or ran, on a terminal
-	Total    Offsets   `json:"total"`              // bytes produced so far, dropped ones included
-	Started  time.Time `json:"started"`
-	Ended    time.Time `json:"ended,omitzero"`
+	ID       string `json:"id"`
+	State    State  `json:"state"`
+	ExitCode int    `json:"exitCode"`           // 128+n when ended by signal n
+	Signal   string `json:"signal,omitempty"`   // name of the signal that ended it, e.g. "SIGKILL"
+	TimedOut bool   `json:"timedOut,omitempty"` // ended by its Timeout
+	Killed   bool   `json:"killed,omitempty"`   // ended by Kill
+	Failure  string `json:"failure,omitempty"`  // why it could not be spawned, or was lost
+	Limit    string `json:"limit,omitempty"`    // why output beyond the command's own limit is missing, e.g. a full disk
+	Left     int    `json:"left,omitempty"`     // processes it left running in the background
+	TTY      bool   `json:"tty,omitempty"`      // it runs, or ran, on a terminal
+	// WaitsSince is since when all its processes sleep until it is given input, which is found out within a few seconds. Zero:
+	// they do not, or nobody can tell (Capabilities.Asks).
+	WaitsSince time.Time `json:"waitsSince,omitzero"`
+	Total      Offsets   `json:"total"` // bytes produced so far, dropped ones included
+	Started    time.Time `json:"started"`
+	Ended      time.Time `json:"ended,omitzero"`
 }
 
 // Chunk is a range of an output stream.

@@ -37,6 +37,12 @@ type Loser interface {
 	Lost(ctx context.Context, ref Ref) (bool, error)
 }
 
+// Elsewhere is a Backend whose sandboxes have their workspace at another path than the folder that it is a copy of.
+type Elsewhere interface {
+	// Root returns the absolute path of a sandbox's workspace as its commands see it, "" while that is not known. It asks nobody.
+	Root(ref Ref) string
+}
+
 // Keeper is a Backend whose sandboxes are put to rest, by somebody else, when nobody uses them for a while.
 type Keeper interface {
 	// Keep keeps an open sandbox from that until release is called. It never makes or wakes one.

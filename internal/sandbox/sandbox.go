@@ -71,6 +71,8 @@ type Capabilities struct {
 	Confinement string
 	// Network: commands may reach hosts beyond the sandbox.
 	Network bool
+	// Asks: a Status tells when a command waits for input, as far as the system lets it be seen. Without it it never does.
+	Asks bool
 }
 
 // Backend makes sandboxes of one kind. All methods may be called concurrently, also from several processes.
@@ -112,8 +114,8 @@ type Sandbox interface {
 	// Refused are: NUL bytes, Script together with Argv, a malformed Env, times and limits out of range (ClassInvalid), a
 	// script over 1 MiB (ClassLimit), a directory outside the workspace (ClassDenied).
 	Start(ctx context.Context, id string, cmd Command) error
-	// Wait returns the status of command id when it has ended, when either stream has more output than after says, or when
-	// atMost has passed, whichever comes first. Unknown ids give ClassNotFound, here and in the methods below.
+	// Wait returns the status of command id when it has ended, when either stream has more output than after says, when it
+	// waits for input, or when atMost has passed, whichever comes first. Unknown ids give ClassNotFound, here and in the methods below.
 	Wait(ctx context.Context, id string, after Offsets, atMost time.Duration) (Status, error)
 	// Output reads up to n bytes (at most 1 MiB) of a stream of command id from offset. Bytes dropped by the command's output
 	// limit are skipped: the returned Chunk says from where it really reads, never before offset. It does not wait: where

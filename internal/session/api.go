@@ -55,6 +55,7 @@ type ForkInput struct {
 // CreateResult is the session, new or as first created under the same request id.
 type CreateResult struct {
 	Session editors.Session `json:"session"`
+	Notice  string          `json:"notice,omitempty"` // of a fork: what the user should know of how it begins
 	Seq     int64           `json:"seq"`
 }
 

@@ -5,6 +5,7 @@ package session
 import (
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"time"
 
@@ -67,7 +68,7 @@ func (m *manager) fork(ctx workflow.Context, in ForkInput) (CreateResult, error)
 		return CreateResult{}, err
 	}
 	if s := m.seen(in.RequestID); s != nil {
-		return CreateResult{Session: *s}, nil
+		return CreateResult{Session: *s, Notice: in.Point.Notice}, nil
 	}
 	if err := m.open(); err != nil {
 		return CreateResult{}, err
@@ -90,7 +91,7 @@ func (m *manager) fork(ctx workflow.Context, in ForkInput) (CreateResult, error)
 		m.empty(ctx, agent.DestroyInput{Sandbox: box, Home: forked.Home})
 		return CreateResult{}, err
 	}
-	return CreateResult{Session: state.Session}, nil
+	return CreateResult{Session: state.Session, Notice: in.Point.Notice}, nil
 }
 
 // forkInput asks for the fork's sandbox.
@@ -178,24 +179,35 @@ func (m *manager) describe(now time.Time, in ForkInput) agent.Forked {
 	return agent.Forked{Session: s, Home: home, Point: in.Point}
 }
 
-// forkTitle names a fork after its source: X [docker] on another kind of backend, else X (fork #n).
+// forkTitle names a fork after what its source is named after: X [docker] on another kind of backend, else X (fork #n), so that
+// no other session has that title.
 func (m *manager) forkTitle(source editors.Session, b editors.Backend) string {
+	stem, place, first := stemOf(source), "", 1
 	if b.Kind != source.Backend.Kind {
-		return titled(source.Title, fmt.Sprintf(" [%s]", b.Kind))
-	}
-	n := 1
-	for _, s := range m.children(source.ID) {
-		if s.Backend.Kind == source.Backend.Kind {
-			n++
+		place, first = fmt.Sprintf(" [%s]", b.Kind), 2
+		if title := titled(stem, place); !m.titleTaken(title) {
+			return title
 		}
 	}
-	for m.titleTaken(source.ID, titled(source.Title, forkSuffix(n))) {
-		n++
+	for n := first; ; n++ {
+		if title := titled(stem, fmt.Sprintf("%s (fork #%d)", place, n)); !m.titleTaken(title) {
+			return title
+		}
 	}
-	return titled(source.Title, forkSuffix(n))
 }
 
-func forkSuffix(n int) string { return fmt.Sprintf(" (fork #%d)", n) }
+var forkSuffixes = regexp.MustCompile(`(?: \(fork #\d+\)| \[(?:local|docker|e2b|daytona)\])+$`)
+
+// stemOf is a session's title without what was put behind it when it was made as a fork.
+func stemOf(s editors.Session) string {
+	if s.ParentID == "" || s.TitleSource == editors.TitleUser {
+		return s.Title
+	}
+	if stem := forkSuffixes.ReplaceAllString(s.Title, ""); stem != "" {
+		return stem
+	}
+	return s.Title
+}
 
 // titled puts a suffix behind a title, which is cut if both are too long.
 func titled(title, suffix string) string {
@@ -205,22 +217,8 @@ func titled(title, suffix string) string {
 	return title + suffix
 }
 
-// children are the forks of a session, with those being made.
-func (m *manager) children(id string) []editors.Session {
-	var out []editors.Session
-	for _, s := range m.state.Sessions {
-		if s.ParentID == id {
-			out = append(out, s)
-		}
-	}
-	for _, f := range m.forks {
-		if f.session.ParentID == id {
-			out = append(out, f.session)
-		}
-	}
-	return out
-}
-
-func (m *manager) titleTaken(parent, title string) bool {
-	return slices.ContainsFunc(m.children(parent), func(s editors.Session) bool { return s.Title == title })
+// titleTaken tells whether a session has that title, or one that is being made.
+func (m *manager) titleTaken(title string) bool {
+	return slices.ContainsFunc(m.state.Sessions, func(s editors.Session) bool { return s.Title == title }) ||
+		slices.ContainsFunc(m.forks, func(f *forking) bool { return f.session.Title == title })
 }

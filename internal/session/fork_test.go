@@ -241,6 +241,33 @@ func TestAForkThatWaitsForItsHostDoesNotHoldUpTheManager(t *testing.T) {
 	require.Empty(t, h.started)
 }
 
+func TestForksOfForksAreNamedAfterTheirOrigin(t *testing.T) {
+	m := &manager{}
+	made := func(title string, source editors.TitleSource, parent string) editors.Session {
+		s := editors.Session{ID: title, Title: title, TitleSource: source, ParentID: parent, Backend: editors.Backend{Kind: editors.Local}}
+		m.add(s)
+		return s
+	}
+	docker, local := editors.Backend{Kind: editors.Docker}, editors.Backend{Kind: editors.Local}
+	work := made("Work", editors.TitleGenerated, "")
+	first := made(m.forkTitle(work, local), editors.TitleGenerated, work.ID)
+	require.Equal(t, "Work (fork #1)", first.Title)
+	second := made(m.forkTitle(first, local), editors.TitleGenerated, first.ID)
+	require.Equal(t, "Work (fork #2)", second.Title)
+	boxed := made(m.forkTitle(second, docker), editors.TitleGenerated, second.ID)
+	require.Equal(t, "Work [docker]", boxed.Title)
+	boxed.Backend = docker
+	require.Equal(t, "Work [docker] (fork #2)", m.forkTitle(work, docker))
+	require.Equal(t, "Work [local]", m.forkTitle(boxed, local))
+	m.forks = []*forking{{session: editors.Session{Title: "Work [local]"}}}
+	require.Equal(t, "Work [local] (fork #2)", m.forkTitle(boxed, local), "one that is being made counts")
+
+	named := made("Plan (fork #7)", editors.TitleUser, work.ID)
+	require.Equal(t, "Plan (fork #7) (fork #1)", m.forkTitle(named, local), "what the user wrote stays")
+	odd := made(" [docker]", editors.TitleGenerated, work.ID)
+	require.Equal(t, " [docker] (fork #1)", m.forkTitle(odd, local))
+}
+
 func TestTitlesOfForksStayWithinTheirBounds(t *testing.T) {
 	m := &manager{}
 	long := editors.Session{ID: "x", Title: strings.Repeat("ä", editors.MaxTitleRunes), Backend: editors.Backend{Kind: editors.Local}}

@@ -53,7 +53,7 @@ type EmbeddedState struct {
 
 // EmbeddedOptions say how to run the embedded server.
 type EmbeddedOptions struct {
-	// Binary is the path of sandbox-temporal ("": SANDBOX_TEMPORAL_BIN, beside this executable, or $PATH).
+	// Binary is the path of sandbox-temporal ("": SANDBOX_TEMPORAL_BIN, or see program.Own).
 	Binary string
 	// StateDir holds the database, certificates, lock and log; it is made when missing.
 	StateDir string

@@ -21,6 +21,8 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
+
+	"sandboxagent/internal/program"
 )
 
 func realBinary(t *testing.T) string {
@@ -31,7 +33,7 @@ func realBinary(t *testing.T) string {
 	}
 	path, err := filepath.Abs(path)
 	require.NoError(t, err)
-	if err := executable(path); err != nil {
+	if err := program.Executable(path); err != nil {
 		t.Skipf("sandbox-temporal is not built (%v); set %s or run make", err, BinaryEnv)
 	}
 	return path

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"sandboxagent/internal/program"
 )
 
 const (
@@ -37,38 +39,23 @@ var ErrNoBinary = errors.New(binaryName + " is not installed")
 
 var errLocked = errors.New("another instance runs")
 
-// findBinary looks where the user says, then beside this executable, then in $PATH.
+// findBinary looks where the user says, else where this product's programs are.
 func findBinary(explicit string, lookup func(string) (string, bool)) (string, error) {
 	if explicit == "" {
 		explicit, _ = lookup(BinaryEnv)
 	}
 	if explicit != "" {
-		if err := executable(explicit); err != nil {
+		if err := program.Executable(explicit); err != nil {
 			return "", fmt.Errorf("%w: %w", ErrNoBinary, err)
 		}
 		return explicit, nil
 	}
-	if self, err := os.Executable(); err == nil {
-		if beside := filepath.Join(filepath.Dir(self), binaryName); executable(beside) == nil {
-			return beside, nil
+	for _, path := range program.Own(binaryName) {
+		if program.Executable(path) == nil {
+			return path, nil
 		}
 	}
-	path, err := exec.LookPath(binaryName)
-	if err != nil {
-		return "", fmt.Errorf("%w: put it beside this program or into $PATH, or set %s", ErrNoBinary, BinaryEnv)
-	}
-	return path, nil
-}
-
-func executable(path string) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
-		return fmt.Errorf("%s is no executable file", path)
-	}
-	return nil
+	return "", fmt.Errorf("%w: put it beside this program, or set %s", ErrNoBinary, BinaryEnv)
 }
 
 // process is one running sandbox-temporal.

@@ -27,36 +27,36 @@ func Definitions() []model.Tool {
 	return []model.Tool{
 		{
 			Name: execCommand,
-			Description: "Run a shell command in the workspace and wait for its end. Standard input is closed unless it runs in " +
-				"the background. Output is cut to its head and tail: filter what may be long. For servers, watchers and programs " +
-				"that ask questions set background, then use write_stdin.",
+			Description: "Run a shell command in the workspace and wait for its end. What has not ended after yield_ms goes on in the " +
+				"background under a command id, for write_stdin. Standard input is closed unless background or tty is set. Output is " +
+				"cut to its head and tail: filter what may be long. For servers, watchers and programs that ask questions set background.",
 			Parameters: object([]string{"command"}, properties{
 				"command":    text("The shell command."),
 				"workdir":    text("Directory to run in, relative to the workspace. Default: its root."),
-				"timeout_ms": integer("The command and all it started are killed after this time. Default 600000, or 7200000 in the background; at most 7200000."),
-				"background": boolean("Return after yield_ms with a command id while the command goes on."),
+				"timeout_ms": integer("The command and all it started are killed after this time. Default and at most 7200000."),
+				"background": boolean("Do not wait for the end: return after a second, or yield_ms, while the command goes on."),
 				"tty":        boolean("Run on a terminal; stderr then joins stdout."),
 				"network":    boolean("Ask for network access, which may need approval. Commands usually have none beyond localhost: set it when one must download or reach a server."),
-				"yield_ms":   integer("In the background: how long to wait for first output. Default 1000; 250 to 30000."),
+				"yield_ms":   integer("How long to wait until the command is left to the background. Default 120000, or 1000 with background; 250 to 600000."),
 			}),
 		},
 		{
 			Name: writeStdin,
 			Description: "Write to a background command, end its input, kill it, or, without input, just wait. Returns the output " +
-				"since the last look and whether the command still runs.",
+				"since the last look and whether the command still runs or waits for input.",
 			Parameters: object([]string{"command_id"}, properties{
 				"command_id": text("The id that exec_command returned."),
 				"input":      text("What to write, exactly; end lines with \\n. On a terminal control characters work, e.g. \\u0003 for Ctrl-C."),
 				"eof":        boolean("Close the command's input after writing."),
 				"kill":       boolean("Kill the command and all it started."),
-				"yield_ms":   integer("How long to wait for output or the end. Default 1000, at least 250; without input default and least are 5000; at most 30000."),
+				"yield_ms":   integer("How long to wait for output or the end. Default 1000, at least 250; without input default and least are 5000; at most 600000."),
 				"rows":       integer("New height of the command's terminal; needs cols."),
 				"cols":       integer("New width of the command's terminal; needs rows."),
 			}),
 		},
 		{
 			Name:        readFile,
-			Description: "Read a text file. Lines come with their numbers, which are not part of the file. At most 2000 lines and 256 KiB a call.",
+			Description: "Read a text file, or look at an image (PNG, JPEG, GIF, WebP). Lines come with their numbers, which are not part of the file. At most 2000 lines and 256 KiB a call.",
 			Parameters: object([]string{"path"}, properties{
 				"path":   text("The file, relative to the workspace."),
 				"offset": integer("First line to read, from 1. Default 1."),

@@ -1,4 +1,4 @@
-// This file runs shell commands: in the foreground to their end, in the background until they may be left alone.
+// This file runs shell commands: to their end, or until they may be left to go on in the background.
 
 package tools
 
@@ -16,9 +16,11 @@ const (
 	maxTimeout      = 2 * time.Hour
 	minYield        = 250 * time.Millisecond
 	defaultYield    = time.Second
+	foreground      = 2 * time.Minute // how long a command is waited for that is to run to its end
+	askTime         = 5 * time.Second // how long such a command may wait for input
 	minPoll         = 5 * time.Second // of a mere look, so that waiting is not done in many short calls
 	defaultPoll     = 5 * time.Second
-	maxYield        = 30 * time.Second
+	maxYield        = 10 * time.Minute
 	killTime        = 5 * time.Second  // for a killed command to end
 	reportTime      = 20 * time.Second // for reading and keeping the output of one that was interrupted
 	maxCommandBytes = 256 << 10
@@ -35,7 +37,7 @@ type execArgs struct {
 	YieldMs    int64  `json:"yield_ms"`
 }
 
-// runExec runs exec_command. The effect id is the command's id, so that a call that is run again finds its command again.
+// runExec runs exec_command. What has not ended when its time is over, or asks for input, goes on in the background. The effect id is the command's id, so that a call that is run again finds its command again.
 func runExec(ctx context.Context, env Env, call Call) (Result, error) {
 	var args execArgs
 	if err := decode(call, &args); err != nil {
@@ -47,12 +49,16 @@ func runExec(ctx context.Context, env Env, call Call) (Result, error) {
 	}
 	f := &follower{env: env, id: call.EffectID, tty: args.TTY}
 	result := Result{Cwd: cmd.Dir, CommandID: f.id}
-	limit := time.Duration(-1)
+	limit := yield(args.YieldMs, foreground, minYield)
+	f.leaveAsking = askTime
 	if args.Background {
-		limit = yield(args.YieldMs, defaultYield, minYield)
+		limit, f.leaveAsking = yield(args.YieldMs, defaultYield, minYield), 0
 	}
-	err = env.Sandbox.Start(ctx, f.id, cmd)
 	var status sandbox.Status
+	by, err := f.start(ctx, cmd)
+	if by != "" {
+		return result.stoppedBefore(by), nil
+	}
 	if err == nil {
 		status, err = f.follow(ctx, limit)
 	}
@@ -65,7 +71,7 @@ func runExec(ctx context.Context, env Env, call Call) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if args.Background {
+	if status.State == sandbox.StateRunning || args.Background {
 		if err := rememberLook(ctx, env, f.id, status.Total); err != nil {
 			return Result{}, err
 		}
@@ -88,7 +94,7 @@ func (a execArgs) command(env Env) (sandbox.Command, error) {
 		return sandbox.Command{}, sandbox.Errorf(sandbox.ClassInvalid, op, "times cannot be negative")
 	}
 	timeout := min(time.Duration(min(a.TimeoutMs, maxTimeout.Milliseconds()))*time.Millisecond, maxTimeout)
-	if timeout == 0 && a.Background {
+	if timeout == 0 {
 		timeout = maxTimeout
 	}
 	return sandbox.Command{
@@ -96,7 +102,7 @@ func (a execArgs) command(env Env) (sandbox.Command, error) {
 	}, nil
 }
 
-// yield returns how long to wait for a command that runs in the background: as asked, within bounds.
+// yield returns how long to wait for a command until it is left to run in the background: as asked, within bounds.
 func yield(ms int64, otherwise, least time.Duration) time.Duration {
 	if ms <= 0 {
 		return otherwise
@@ -135,6 +141,13 @@ func (f *follower) interrupt(ctx context.Context, result Result) (Result, error)
 		return result, nil
 	}
 	return reported, nil
+}
+
+// stoppedBefore says that the command was stopped before it ran.
+func (r Result) stoppedBefore(by string) Result {
+	r.Status, r.StoppedBy, r.ForModel = editors.ItemInterrupted, by, stoppedFirst(by)
+	r.Error = "stopped by " + by + " before it started"
+	return r
 }
 
 // detached returns an error if ctx ended only to let the worker go.

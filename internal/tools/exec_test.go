@@ -56,7 +56,7 @@ func TestExecEnds(t *testing.T) {
 	}{
 		{"silent", func(*fake.Process) int { return 0 }, editors.ItemCompleted, 0, "Exit code 0 after 0.0 s.\nNo output.\n", ""},
 		{"failing", func(p *fake.Process) int { p.PrintError("no\n"); return 3 }, editors.ItemCompleted, 3, "Exit code 3 after 0.0 s.\nStandard error:\nno\n", ""},
-		{"hanging", func(p *fake.Process) int { p.Print("a"); <-p.Context().Done(); return 0 }, editors.ItemFailed, 137, "Timed out after 1m0s: it and all it started were killed. Give a longer timeout_ms, or run it in the background.\nOutput:\na\n", "timed out after 1m0s"},
+		{"hanging", func(p *fake.Process) int { p.Print("a"); <-p.Context().Done(); return 0 }, editors.ItemFailed, 137, "Timed out after 1m0s: it and all it started were killed. Give a longer timeout_ms, or none.\nOutput:\na\n", "timed out after 1m0s"},
 		{"missing", nil, editors.ItemFailed, 127, "The command could not be run: no such program: x\nNo output.\n", "no such program: x"},
 	}
 	for _, c := range cases {
@@ -362,7 +362,7 @@ func TestTimeoutsAreBounded(t *testing.T) {
 		args execArgs
 		want time.Duration
 	}{
-		{execArgs{Command: "x"}, 0},
+		{execArgs{Command: "x"}, 2 * time.Hour},
 		{execArgs{Command: "x", TimeoutMs: 5}, 5 * time.Millisecond},
 		{execArgs{Command: "x", TimeoutMs: 1 << 62}, 2 * time.Hour},
 		{execArgs{Command: "x", Background: true}, 2 * time.Hour},
@@ -372,7 +372,7 @@ func TestTimeoutsAreBounded(t *testing.T) {
 		require.Equal(t, c.want, cmd.Timeout)
 	}
 	for ms, want := range map[int64]time.Duration{
-		-1: time.Second, 0: time.Second, 1: minYield, 249: minYield, 251: 251 * time.Millisecond, 30_000: maxYield, 30_001: maxYield, 1 << 62: maxYield,
+		-1: time.Second, 0: time.Second, 1: minYield, 249: minYield, 251: 251 * time.Millisecond, 600_000: maxYield, 600_001: maxYield, 1 << 62: maxYield,
 	} {
 		require.Equal(t, want, yield(ms, time.Second, minYield), ms)
 	}

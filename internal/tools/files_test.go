@@ -37,7 +37,7 @@ func TestRead(t *testing.T) {
 	}
 	files := map[string]string{
 		"small": "line 1\nline 2\n", "bare": "line 1\nline 2", "empty": "", "crlf": "line 1\r\nline 2\r\n", "many": many.String(),
-		"strayed": "é\xe9\n", "latin": "caf\xe9\n", "bin": "\x89PNG\r\n\x1a\n\x00\x00", "long": strings.Repeat("é", 3000) + "\nline 2\n",
+		"strayed": "é\xe9\n", "latin": "caf\xe9\n", "bin": "\x7fELF\x02\x01\x01\x00\x00\x00", "long": strings.Repeat("é", 3000) + "\nline 2\n",
 		"wide": strings.Repeat(strings.Repeat("x", 1000)+"\n", 500), "one": strings.Repeat("x", 3<<20), "d/e": "line 1\n",
 	}
 	cases := []struct {
@@ -56,7 +56,7 @@ func TestRead(t *testing.T) {
 		{"rest", obj{"path": "many", "offset": 2499, "limit": 10}, numbered(2499, 2500) + "(lines 2499 to 2500 of 2500 lines)\n"},
 		{"not UTF-8", obj{"path": "latin"}, "     1\tcafé\n(1 lines; not UTF-8: every byte is shown as the character that Windows-1252 has for it)\n"},
 		{"not all UTF-8", obj{"path": "strayed"}, "     1\té\uFFFD\n(1 lines; not all of it is UTF-8: what could not be read is shown as \uFFFD)\n"},
-		{"binary", obj{"path": "bin"}, "bin is a binary file (image/png, 10 bytes); it is not shown. Use a command to look into it.\n"},
+		{"binary", obj{"path": "bin"}, "bin is a binary file (application/octet-stream, 10 bytes); it is not shown. Use a command to look into it.\n"},
 		{"long line", obj{"path": "long"}, "     1\t" + strings.Repeat("é", 2000) + " … (cut: the line has 6,000 bytes)\n     2\tline 2\n(2 lines)\n"},
 		{"huge line", obj{"path": "one"}, "     1\t" + strings.Repeat("x", 2000) + " … (cut: the line has 3,145,728 bytes)\n(1 lines; no newline at the end)\n"},
 	}

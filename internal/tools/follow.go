@@ -12,7 +12,8 @@ import (
 
 const (
 	waitSlice = 20 * time.Second
-	gather    = 20 * time.Millisecond // output that comes within this time is passed on together
+	askPause  = 500 * time.Millisecond // between looks at a command that waits for input
+	gather    = 20 * time.Millisecond  // output that comes within this time is passed on together
 	chunkSize = 256 << 10
 	maxLag    = 1 << 20 // live output further behind than this is skipped
 )
@@ -24,14 +25,18 @@ type follower struct {
 	tty   bool
 	at    sandbox.Offsets
 	carry [2][]byte // of stdout and stderr: the beginning of a character whose rest has not come yet
+
+	leaveAsking time.Duration // how long a command may wait for input until following it ends; negative: as long as it likes
+	lull        lull
 }
 
-// follow passes output on until the command ends, the limit has passed (negative: there is none), or ctx ends; it returns
-// the status at that time.
+// follow passes output on until the command ends, has waited for input for too long, the limit has passed (negative: there is
+// none), or ctx ends; it returns the status at that time.
 func (f *follower) follow(ctx context.Context, limit time.Duration) (sandbox.Status, error) {
 	deadline := time.Now().Add(limit)
+	f.lull.begin()
 	for {
-		slice := waitSlice
+		slice := f.lull.slice(f.env.OnQuiet != nil)
 		if limit >= 0 {
 			slice = max(min(slice, time.Until(deadline)), 0)
 		}
@@ -40,10 +45,16 @@ func (f *follower) follow(ctx context.Context, limit time.Duration) (sandbox.Sta
 			return status, err
 		}
 		over := status.State != sandbox.StateRunning || ctx.Err() != nil || limit >= 0 && !time.Now().Before(deadline)
+		f.lull.heed(status, f.at, f.env.OnQuiet)
+		over = over || f.lull.asksFor(f.leaveAsking)
 		if err := f.forward(ctx, status, over); err != nil || over {
 			return status, err
 		}
-		pause(ctx, gather)
+		if status.WaitsSince.IsZero() {
+			pause(ctx, gather)
+		} else {
+			pause(ctx, askPause)
+		}
 	}
 }
 

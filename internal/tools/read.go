@@ -1,4 +1,4 @@
-// This file reads text files by lines.
+// This file reads text files by lines, and hands images on.
 
 package tools
 
@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"sandboxagent/editors"
+	"sandboxagent/internal/images"
 	"sandboxagent/internal/patch"
 	"sandboxagent/internal/sandbox"
 )
@@ -52,6 +53,9 @@ func runRead(ctx context.Context, env Env, call Call) (Result, error) {
 	r := newReader(args)
 	if err := r.scan(ctx, env, entry.Path); err != nil {
 		return Result{}, err
+	}
+	if r.image {
+		return look(ctx, env, entry.Path, r.size)
 	}
 	if r.bad && !r.long { // now that all of it was seen: every byte is a character
 		r = newReader(args)
@@ -96,6 +100,7 @@ type reader struct {
 
 	size             int64
 	binary           string // the kind of file, when it is not text
+	image            bool   // it is one that can be shown
 	crlf, bad, ended bool
 	more             bool // the file is longer than was looked at
 
@@ -145,6 +150,9 @@ func (r *reader) scan(ctx context.Context, env Env, name string) error {
 			return err
 		}
 		r.size = content.Size
+		if r.image = at == 0 && images.Type(content.Data) != ""; r.image {
+			return nil
+		}
 		if at == 0 && bytes.IndexByte(content.Data[:min(len(content.Data), sniffSize)], 0) >= 0 {
 			r.binary = http.DetectContentType(content.Data)
 			return nil

@@ -28,17 +28,22 @@ func (f *follower) report(ctx context.Context, result Result, status sandbox.Sta
 	if err != nil {
 		return Result{}, err
 	}
-	result = result.ended(status)
+	by, err := stopperOf(ctx, f.env, status)
+	if err != nil {
+		return Result{}, err
+	}
+	result = result.ended(status, by)
 	f.preview(ctx, &result, stdout, stderr)
 	result.ForModel = f.tell(result, status, stdout, stderr)
 	return result, nil
 }
 
-// ended fills in what the status alone says.
-func (r Result) ended(status sandbox.Status) Result {
-	r.Status = editors.ItemCompleted
+// ended fills in what the status says, and which user stopped the command, if one did.
+func (r Result) ended(status sandbox.Status, by string) Result {
+	r.Status, r.StoppedBy = editors.ItemCompleted, by
 	r.Duration = time.Since(status.Started)
 	if status.State == sandbox.StateRunning {
+		r.Running = true
 		return r
 	}
 	if !status.Ended.IsZero() {
@@ -52,6 +57,8 @@ func (r Result) ended(status sandbox.Status) Result {
 	switch {
 	case status.TimedOut:
 		r.Status, r.Error = editors.ItemFailed, "timed out after "+seconds(r.Duration)
+	case by != "":
+		r.Status, r.Error = editors.ItemInterrupted, "stopped by "+by+" after "+seconds(r.Duration)
 	case status.Killed:
 		r.Status, r.Error = editors.ItemInterrupted, "killed after "+seconds(r.Duration)
 	case status.Failure != "":
@@ -128,10 +135,15 @@ const (
 func outcome(result Result, status sandbox.Status) string {
 	after := " after " + seconds(result.Duration)
 	switch {
+	case status.State == sandbox.StateRunning && !status.WaitsSince.IsZero():
+		return "Still running" + after + " as command " + status.ID + ", and it waits for input. Answer it with write_stdin, or kill it and " +
+			"run it so that it does not ask: with a flag such as --yes, or its input in a heredoc."
 	case status.State == sandbox.StateRunning:
 		return "Still running" + after + " as command " + status.ID + "; look at it, write to it or kill it with write_stdin."
 	case status.TimedOut:
-		return "Timed out" + after + ": it and all it started were killed. Give a longer timeout_ms, or run it in the background."
+		return "Timed out" + after + ": it and all it started were killed. Give a longer timeout_ms, or none."
+	case result.StoppedBy != "":
+		return "Stopped by the user (" + result.StoppedBy + ")" + after + " with all it started."
 	case status.Killed:
 		return "Killed" + after + " with all it started."
 	case status.Failure != "":

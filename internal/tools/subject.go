@@ -51,7 +51,19 @@ func subjectOf(call Call) (string, error) {
 		args, err := parse[searchArgs](call)
 		return orElse(args.Pattern, args.Glob) + " in " + orElse(args.Path, "."), err
 	}
+	if server, tool, ok := External(call.Name); ok {
+		return server + ": " + tool + " " + call.Arguments, nil
+	}
 	return call.Name + " " + call.Arguments, nil
+}
+
+// External reads the name of a tool of an MCP server, mcp__SERVER__TOOL; ok is false if it is none.
+func External(name string) (server, tool string, ok bool) {
+	rest, ok := strings.CutPrefix(name, "mcp__")
+	if !ok {
+		return "", "", false
+	}
+	return strings.Cut(rest, "__")
 }
 
 // AsksForNetwork tells whether a call is a command that asks for the network; one whose arguments cannot be read counts as one.

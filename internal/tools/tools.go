@@ -47,6 +47,9 @@ type Env struct {
 	// those that the editor has open, and not a copy of them. May be empty.
 	Unsaved map[string]Unsaved
 	InPlace bool
+	// Open tells which of the sandbox's files editors show with unsaved changes now, by path. They are never written behind an
+	// editor's back. nil: there are none.
+	Open func() map[string]Open
 	// Editor makes changes of unsaved documents in the editor that shows them: of all or, with an error, of none. Its error is of
 	// class unknown when nobody can tell. nil: they cannot be made.
 	Editor func(ctx context.Context, id string, changes []EditorChange) error
@@ -55,6 +58,9 @@ type Env struct {
 	// quick. Pieces never split a character. After a re-attachment the output comes again from its beginning; what the
 	// command produced faster than it could be passed on is skipped with a note. May be nil.
 	OnOutput func(stream string, data []byte)
+	// OnQuiet is told when a command that is waited for prints nothing for long, waits for input, or prints again; a few times
+	// at most. It must be quick. May be nil.
+	OnQuiet func(Quiet)
 	// Beat is called once a second while Run works, from another goroutine. May be nil.
 	Beat func()
 }
@@ -69,13 +75,17 @@ type Result struct {
 	ExitCode *int               `json:"exitCode,omitempty"`
 	Output   *editors.Output    `json:"output,omitempty"`
 	// Refs are blob references of what a preview cuts: stdout, stderr, diff, arguments.
-	Refs      map[string]string    `json:"refs,omitempty"`
+	Refs map[string]string `json:"refs,omitempty"`
+	// Images are shown to the model beside ForModel.
+	Images    []editors.Image      `json:"images,omitempty"`
 	Diff      string               `json:"diff,omitempty"` // at most MaxDiffBytes, cut at a line
 	DiffBytes int64                `json:"diffBytes,omitempty"`
 	Files     []editors.FileChange `json:"files,omitempty"`
 	Error     string               `json:"error,omitempty"` // one sentence
 	Cwd       string               `json:"cwd,omitempty"`   // relative to the workspace
 	CommandID string               `json:"commandId,omitempty"`
+	Running   bool                 `json:"running,omitempty"`   // the command goes on in the background
+	StoppedBy string               `json:"stoppedBy,omitempty"` // the name of the user's client that stopped the command
 	Duration  time.Duration        `json:"duration"`
 }
 
@@ -83,7 +93,7 @@ type Result struct {
 // only when the caller should act: it is a *sandbox.Error of class unavailable (retry), unknown (run again under the same
 // effect id, which re-attaches) or canceled (a call without a command, whose effect did not happen). When ctx ends, a running
 // foreground command is killed with everything it started and the Result, of status interrupted, holds its partial output;
-// Run may then take up to 30 seconds longer. A background command lives on when a look at it is interrupted.
+// Run may then take up to 30 seconds longer. A command in the background lives on when a look at it is interrupted.
 func Run(ctx context.Context, env Env, call Call) (Result, error) {
 	started := time.Now()
 	defer startBeat(env.Beat)()

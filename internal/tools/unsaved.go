@@ -33,11 +33,9 @@ const (
 // overlaid is a sandbox in which files are as the editor shows them.
 type overlaid struct {
 	sandbox.Sandbox
-	files   map[string]Unsaved
-	inPlace bool // the sandbox's files are those that the editor has open
-	editor  func(ctx context.Context, id string, changes []EditorChange) error
-	plans   Env
-	wrote   bool // the editor has made a change
+	files map[string]Unsaved
+	env   Env  // as the call was given it
+	wrote bool // the editor has made a change
 
 	mu    sync.Mutex
 	known map[string]*shownFile
@@ -52,8 +50,8 @@ type shownFile struct {
 
 // overlay makes what is unsaved part of the sandbox that a call sees.
 func (e Env) overlay() Env {
-	if len(e.Unsaved) > 0 {
-		e.Sandbox = &overlaid{Sandbox: e.Sandbox, files: e.Unsaved, inPlace: e.InPlace, editor: e.Editor, plans: e, known: map[string]*shownFile{}}
+	if len(e.Unsaved) > 0 || e.Open != nil {
+		e.Sandbox = &overlaid{Sandbox: e.Sandbox, files: e.Unsaved, env: e, known: map[string]*shownFile{}}
 	}
 	return e
 }
@@ -167,21 +165,29 @@ func (o *overlaid) List(ctx context.Context, dir string, depth, limit int) (sand
 	return listing, nil
 }
 
-// Apply implements sandbox.Sandbox. What the user has not saved is never written behind the editor's back:
-// the editor makes the change itself. In a copy of the
-// folder, which no editor has open, the change is made to the text that the agent was shown.
+// Apply implements sandbox.Sandbox. What the user has not saved, when they asked or since, is never written behind the editor's
+// back: the editor makes the change itself. In a copy of the folder, which no editor has open, the change is made to the text
+// that the agent was shown.
 func (o *overlaid) Apply(ctx context.Context, id string, edits []sandbox.Edit) error {
 	edits = slices.Clone(edits)
-	held := map[string]*shownFile{}
+	open, held := map[string]Open{}, map[string]heldFile{}
+	if o.env.Open != nil {
+		open = o.env.Open()
+	}
 	for i, e := range edits {
 		s, err := o.shown(ctx, e.Path)
+		_, late := open[e.Path]
 		switch {
 		case err != nil:
 			return err
 		case o.files[e.Path].Omitted:
-			return denied(edits, map[string]*shownFile{e.Path: {}}, "this file has unsaved changes in the user's editor that could not be seen, so nothing was written; ask the user to save it, then try again")
-		case s != nil && o.inPlace:
-			held[e.Path] = s
+			return denied(e.Path, "this file has unsaved changes in the user's editor that could not be seen, so nothing was written; ask the user to save it, then try again")
+		case s != nil && (o.env.InPlace || late):
+			held[e.Path] = heldFile{data: s.data, text: o.files[e.Path].Text, base: o.files[e.Path].Base, sum: sumOf(s.data), open: open[e.Path]}
+		case late:
+			if held[e.Path], err = o.behind(ctx, e.Path, open[e.Path]); err != nil {
+				return err
+			}
 		case s != nil && e.Before == sumOf(s.data):
 			edits[i].Before = s.disk
 		}

@@ -111,7 +111,7 @@ func TestTheEditorMakesTheChangeOfWhatIsTyped(t *testing.T) {
 	result := r.run(t.Context(), c)
 	require.Equal(t, editors.ItemCompleted, result.Status, result.Error)
 	require.Equal(t, "Done:\nUpdated a.go (+1 -1)\n"+inEditor, result.ForModel)
-	require.Equal(t, []EditorChange{{"a.go", "typed\nrest\n", "typed\nmine\n"}}, asked)
+	require.Equal(t, []EditorChange{{Path: "a.go", Before: "typed\nrest\n", After: "typed\nmine\n", Base: patch.TextSum([]byte("old\nrest\n"))}}, asked)
 	require.Equal(t, result.ForModel, r.run(t.Context(), c).ForModel)
 	require.Len(t, asked, 1, "once")
 	r.env.Unsaved = map[string]Unsaved{"a.go": typed("old\nrest\n", "typed\nmine\n")}
@@ -140,5 +140,37 @@ func TestTheEditorMakesTheChangeOfWhatIsTyped(t *testing.T) {
 		require.Equal(t, sandbox.ClassUnknown, sandbox.ClassOf(err))
 	}
 	require.Len(t, asked, 3, "what may have happened is not repeated")
+	require.Equal(t, before, r.box.Files())
+}
+
+func TestWhatIsTypedAfterTheQuestionIsNotWrittenUnderEither(t *testing.T) {
+	r := newRig(t, map[string]string{"a.go": "\uFEFFold\r\nrest\r\n", "b.go": "b\n", "c.go": "c\n"})
+	open := map[string]Open{}
+	var asked []EditorChange
+	r.env.Open = func() map[string]Open { return open }
+	r.env.Editor = func(_ context.Context, _ string, changes []EditorChange) error {
+		asked = append(asked, changes...)
+		return nil
+	}
+	patched := func(id, patch string) Result { return r.run(t.Context(), call(id, applyPatch, obj{"patch": patch})) }
+	require.Equal(t, editors.ItemCompleted, patched("1", "*** Update File: b.go\n-b\n+B\n").Status)
+	require.Equal(t, "B\n", r.box.Files()["b.go"], "nobody has it open")
+
+	before := r.box.Files()
+	open["a.go"], open["new.go"] = Open{"file:///w/a.go", "e"}, Open{"file:///w/new.go", "e"}
+	result := patched("2", "*** Update File: a.go\n-rest\n+mine\n")
+	require.Equal(t, "Done:\nUpdated a.go (+1 -1)\n"+inEditor, result.ForModel, result.Error)
+	base := patch.TextSum([]byte("old\nrest\n"))
+	require.Equal(t, []EditorChange{{"a.go", "old\r\nrest\r\n", "old\r\nmine\r\n", base, open["a.go"]}}, asked)
+	patched("3", "*** Add File: new.go\n+mine\n")
+	require.Equal(t, EditorChange{"new.go", "", "mine\n", "", open["new.go"]}, asked[1])
+	open["b.go"] = Open{"file:///w/b.go", "e"}
+	for id, patch := range map[string]string{
+		"a patch of its own":   "*** Update File: b.go\n-B\n+mine\n*** Update File: c.go\n-c\n+C\n",
+		"not deleted or moved": "*** Delete File: b.go\n",
+	} {
+		require.Contains(t, patched(id, patch).Error, id)
+	}
+	require.Len(t, asked, 2)
 	require.Equal(t, before, r.box.Files())
 }

@@ -22,6 +22,7 @@ import (
 	"sandboxagent/internal/config"
 	"sandboxagent/internal/feed"
 	"sandboxagent/internal/instructions"
+	"sandboxagent/internal/mcp"
 	"sandboxagent/internal/model"
 	"sandboxagent/internal/policy/store"
 	"sandboxagent/internal/sandbox"
@@ -44,6 +45,11 @@ type Models interface {
 	Cheap(id string) string // the model for small jobs beside one
 }
 
+// Folders tell which folders of a host the sessions of an owner have, but the one named.
+type Folders interface {
+	Folders(ctx context.Context, owner, hostID, but string) ([]string, error)
+}
+
 // Activities are what the workflows ask of the world. Set all fields before registering them.
 type Activities struct {
 	Client    client.Client
@@ -57,7 +63,9 @@ type Activities struct {
 	HostID    string
 	Realm     string          // where the sessions are known: the id of their namespace; "" when it could not be asked
 	Forks     workspace.Forks // where local forks have their folders
+	Others    Folders         // of other sessions; nil: nobody can tell
 	Policies  store.Store     // what the user and workspaces say about calls
+	Servers   *mcp.Pool       // whose tools models may call; nil: there are none
 
 	// Checkpoints opens the store of this host when it is first needed; nil: there is none.
 	Checkpoints    func() (*checkpoint.Store, error)
@@ -71,6 +79,7 @@ type Activities struct {
 
 	running    registry           // commands that run, for who wants to read their output before they end
 	busy       atomic.Int64       // activities under way
+	watched    atomic.Int64       // commands whose end is waited for
 	held       holds              // sandboxes that are being made, filled or removed
 	opened     readiness          // sandboxes that there are
 	instructed instructions.Cache // what their workspaces say to agents
@@ -194,6 +203,9 @@ func (a *Activities) open(ctx context.Context, in agent.Sandbox, notify func(str
 	b, err := a.backend(in)
 	if err != nil {
 		return nil, err
+	}
+	if a.forkGone(in) {
+		return nil, sandbox.Errorf(sandbox.ClassNotFound, "open sandbox", "the folder of this fork is gone, %s: ask again, and it is made anew from its last checkpoint", folderOf(in))
 	}
 	a.heal(ctx, in)
 	sb, err := b.Open(ctx, a.spec(in, notify))

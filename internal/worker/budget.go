@@ -24,8 +24,15 @@ func (a *Activities) window(id string, tooLong int64) int64 {
 	return w
 }
 
-// overhead is about how many tokens every call has besides the conversation: the instructions and the tools.
-var overhead = sync.OnceValue(func() int64 {
+// overhead is about how many tokens every call of a session has besides the conversation: the instructions and the tools.
+func (a *Activities) overhead(session string) int64 {
+	if a.Servers == nil {
+		return ownOverhead()
+	}
+	return ownOverhead() + int64(a.Servers.Size(session))/4
+}
+
+var ownOverhead = sync.OnceValue(func() int64 {
 	definitions, err := json.Marshal(tools.Definitions())
 	if err != nil {
 		return 0

@@ -65,19 +65,23 @@ func (a *Activities) openCarried(ctx context.Context, in agent.OpenInput, notify
 	if err != nil {
 		return agent.CarryOutput{}, err
 	}
+	others, err := a.others(ctx, in)
+	if err != nil {
+		return agent.CarryOutput{}, err
+	}
 	var found checkpoint.Ref
 	if in.CheckpointID == "" {
-		if found, err = asFound(ctx, c.Store, in, take); err != nil {
+		if found, err = a.asFound(ctx, c.Store, in, take); err != nil {
 			return agent.CarryOutput{}, err
 		}
 		in.CheckpointID = found.Checkpoint
 	}
 	home, apart := foldersOf(in)
 	out, err := c.Open(ctx, carry.Opening{
-		Home: home, Apart: apart, SamePlace: in.Reason == reasonRecover,
-		To: to, From: originOf(in.From), Checkpoint: in.CheckpointID, Base: in.Base, Rules: a.rules(to.Backend.Kind()),
+		Home: home, Apart: apart, Others: others, SamePlace: in.Reason == reasonRecover,
+		To: to, From: originOf(in.From), Checkpoint: in.CheckpointID, Base: in.Base, Taken: in.Taken, Rules: a.rules(to.Backend.Kind()),
 		Session: checkpoint.Ref{
-			Owner: in.Owner, Session: in.SessionID, Turn: in.TurnID, Reason: reasonOf(in.Reason), Effect: in.Effect, Summary: summaryOf(in),
+			Owner: in.Owner, Session: in.SessionID, Realm: a.Realm, Turn: in.TurnID, Reason: reasonOf(in.Reason), Effect: in.Effect, Summary: summaryOf(in),
 		},
 		Take: take, IntoNonEmpty: in.IntoNonEmpty, DryRun: in.DryRun,
 	})
@@ -87,13 +91,24 @@ func (a *Activities) openCarried(ctx context.Context, in agent.OpenInput, notify
 		}
 		return agent.CarryOutput{}, err
 	}
-	return agent.CarryOutput{Carry: out.Carry, CheckpointID: out.Checkpoint, Base: out.Base, Applied: true, Notes: out.Notes, LeftBehind: out.LeftBehind}, nil
+	return agent.CarryOutput{Carry: out.Carry, CheckpointID: out.Checkpoint, Base: out.Base, Taken: out.Taken, Applied: true, Notes: out.Notes, LeftBehind: out.LeftBehind}, nil
+}
+
+// others returns the folders of other sessions, as far as they can be in the way.
+func (a *Activities) others(ctx context.Context, in agent.OpenInput) ([]string, error) {
+	if a.Others == nil || in.Backend.Kind != editors.Local || in.Reason == reasonRecover {
+		return nil, nil
+	}
+	if session, ok := a.Forks.Of(folderOf(in.Sandbox)); ok && session == in.SessionID {
+		return nil, nil // which nobody else can have
+	}
+	return a.Others.Folders(ctx, in.Owner, a.HostID, in.SessionID)
 }
 
 // asFound pictures the folder that a session begins with, once for the effect.
-func asFound(ctx context.Context, store *checkpoint.Store, in agent.OpenInput, take checkpoint.TakeOptions) (checkpoint.Ref, error) {
+func (a *Activities) asFound(ctx context.Context, store *checkpoint.Store, in agent.OpenInput, take checkpoint.TakeOptions) (checkpoint.Ref, error) {
 	pin := checkpoint.Ref{
-		Owner: in.Owner, Session: in.SessionID, Reason: checkpoint.Carry, Effect: in.Effect + "/found", Summary: "The folder as it was found", At: time.Now(),
+		Owner: in.Owner, Session: in.SessionID, Realm: a.Realm, Reason: checkpoint.Carry, Effect: in.Effect + "/found", Summary: "The folder as it was found", At: time.Now(),
 	}
 	refs, err := store.List(in.SessionID, "")
 	if err != nil {
@@ -149,7 +164,7 @@ func (a *Activities) mergeInto(ctx context.Context, in agent.MergeInput, notify 
 	}
 	out, err := c.Merge(ctx, carry.Merging{
 		To: to, From: originOf(in.From), Base: in.Base, Theirs: in.Theirs, Rules: a.rules(to.Backend.Kind()), OnConflict: checkpoint.OnConflict(in.OnConflict), Held: a.heldIn(in.Sandbox, in.Held),
-		Session: checkpoint.Ref{Owner: in.Owner, Session: in.SessionID, Turn: in.TurnID, Effect: in.Effect, Summary: in.Summary},
+		Session: checkpoint.Ref{Owner: in.Owner, Session: in.SessionID, Realm: a.Realm, Turn: in.TurnID, Effect: in.Effect, Summary: in.Summary},
 		Take:    take, DryRun: in.DryRun,
 	})
 	if err != nil {

@@ -22,6 +22,7 @@ const (
 	MethodCheckpoint  = "checkpoint"  // editors.CheckpointParams → editors.CheckpointResult
 	MethodCheckpoints = "checkpoints" // editors.SessionParams → editors.CheckpointsResult
 	MethodDiff        = "diff"        // editors.DiffParams → editors.DiffResult
+	MethodReadFile    = "readFile"    // editors.ReadFileParams → editors.ReadFileResult
 	MethodRestore     = "restore"     // agent.RestoreInput → editors.RestoreResult, of a dry run
 )
 
@@ -93,7 +94,7 @@ func (a *Activities) TakeCheckpoint(ctx context.Context, in agent.CheckpointInpu
 // picture takes a checkpoint and keeps it for the session.
 func (a *Activities) picture(ctx context.Context, in agent.CheckpointInput) (agent.CheckpointOutput, error) {
 	pin := checkpoint.Ref{
-		Owner: in.Owner, Session: in.SessionID, Turn: in.TurnID, Item: in.ItemID, Reason: reasonOf(in.Reason), Effect: in.Effect,
+		Owner: in.Owner, Session: in.SessionID, Realm: a.Realm, Turn: in.TurnID, Item: in.ItemID, Lacks: in.Lacks, Reason: reasonOf(in.Reason), Effect: in.Effect,
 		Summary: in.Summary, At: time.Now(),
 	}
 	if in.KeepFor != "" {

@@ -51,6 +51,24 @@ func TestSandboxesStayAwakeWhileAModelThinks(t *testing.T) {
 	a.keepAwake(in)() // nobody puts it to rest
 }
 
+// elsewhere has its workspaces where the user's folder is not.
+type elsewhere struct{ *places }
+
+func (elsewhere) Root(ref sandbox.Ref) string { return "/there/" + ref.ID }
+
+func TestPoliciesKnowWhereWorkspacesAre(t *testing.T) {
+	a := newActivities(t)
+	a.Backends[editors.E2B] = elsewhere{newPlaces(t, sandbox.KindE2B)}
+	a.Backends[editors.Docker] = newPlaces(t, sandbox.KindDocker)
+	root := func(kind editors.BackendKind) string {
+		return a.rootOf(agent.Sandbox{SessionID: "s", Epoch: 2, Folder: "/folder", Backend: editors.Backend{Kind: kind}})
+	}
+	require.Equal(t, "/folder", root(editors.Local))
+	require.Equal(t, "/there/s.2", root(editors.E2B))
+	require.Empty(t, root(editors.Docker), "that one does not say")
+	require.Empty(t, root(editors.Daytona), "that one is not there")
+}
+
 func TestWhatSandboxesOfDaytonaAreMadeOf(t *testing.T) {
 	for text, want := range map[string][2]string{"": {}, "node:24": {"", "node:24"}, "snapshot:mine": {"mine", ""}} {
 		snapshot, image := snapshotOrImage(text)

@@ -74,7 +74,7 @@ type compaction struct {
 
 func (a *Activities) compaction(in agent.CompactInput, entries []model.Entry) *compaction {
 	c := &compaction{a: a, in: in, entries: entries, window: a.window(in.Model, in.TooLong), rate: 4}
-	if counted := in.Tokens - overhead(); counted > 0 {
+	if counted := in.Tokens - a.overhead(in.SessionID); counted > 0 {
 		c.rate = min(max(float64(conversation.Bytes(entries))/float64(counted), 1), 8)
 	}
 	c.out.Before = c.tokens(entries)
@@ -84,7 +84,7 @@ func (a *Activities) compaction(in agent.CompactInput, entries []model.Entry) *c
 func (c *compaction) bytes(tokens int64) int { return int(float64(tokens) * c.rate) }
 
 func (c *compaction) tokens(entries []model.Entry) int64 {
-	return overhead() + int64(float64(conversation.Bytes(entries))/c.rate)
+	return c.a.overhead(c.in.SessionID) + int64(float64(conversation.Bytes(entries))/c.rate)
 }
 
 // shorten does what is needed and says how; it says nothing when there is nothing to leave out.

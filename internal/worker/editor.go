@@ -1,4 +1,4 @@
-// This file gives the agent what the user has in the editor: in words, with the question, and for the tools, while the turn runs.
+// This file gives the tools what the user has in the editor, while the turn runs.
 
 package worker
 
@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"sandboxagent/editors"
 	"sandboxagent/internal/agent"
@@ -14,19 +13,21 @@ import (
 	"sandboxagent/internal/tools"
 )
 
-// maxTold bounds the unsaved text that a question itself holds, in bytes; the tools show all of it.
-const maxTold = 16 << 10
-
 const unsavedKey = "unsaved" // of the plan that holds an unsavedTexts
 
 // unsavedTexts are the documents that stood unsaved in the editor when a turn's user asked. It is kept beside the plans of the
 // session's tools, which need it wherever they run on this host.
 type unsavedTexts struct {
-	Turn  int                      `json:"turn"`
-	Files map[string]tools.Unsaved `json:"files"` // by path
-	URIs  map[string]string        `json:"uris,omitempty"`
-	// Holder is the server of the editor that asked last.
-	Holder string `json:"holder,omitempty"`
+	Turn  int                    `json:"turn"`
+	Files map[string]unsavedText `json:"files"` // by path
+}
+
+// unsavedText is one of them, with the editor that has it.
+type unsavedText struct {
+	tools.Unsaved
+	tools.Open
+	// Late: it became unsaved after the user asked, and the agent has changed it since. It counts while an editor shows it.
+	Late bool `json:"late,omitempty"`
 }
 
 // contexts returns what the editor sent along with a message.
@@ -43,7 +44,7 @@ func (a *Activities) contexts(ctx context.Context, p agent.Pending) ([]editors.C
 
 // noteUnsaved keeps what is unsaved for the tools of the turn that begins, and adds what a later message of it brings.
 func (a *Activities) noteUnsaved(ctx context.Context, in agent.ModelStepInput) error {
-	now := unsavedTexts{Turn: in.TurnID, Files: map[string]tools.Unsaved{}, URIs: map[string]string{}}
+	now := unsavedTexts{Turn: in.TurnID, Files: map[string]unsavedText{}}
 	for _, p := range in.Pending {
 		contexts, err := a.contexts(ctx, p)
 		if err != nil {
@@ -51,8 +52,8 @@ func (a *Activities) noteUnsaved(ctx context.Context, in agent.ModelStepInput) e
 		}
 		for _, c := range contexts {
 			if name, ok := inFolder(in.Folder, c.URI); ok && c.Kind == "file" && c.Unsaved {
-				now.Files[name] = tools.Unsaved{Text: c.Text, Base: c.Base, Omitted: c.Omitted}
-				now.URIs[name], now.Holder = c.URI, c.Holder
+				text := tools.Unsaved{Text: c.Text, Base: c.Base, Omitted: c.Omitted}
+				now.Files[name] = unsavedText{Unsaved: text, Open: tools.Open{URI: c.URI, Editor: c.Holder}}
 			}
 		}
 	}
@@ -60,18 +61,14 @@ func (a *Activities) noteUnsaved(ctx context.Context, in agent.ModelStepInput) e
 	if err != nil {
 		return err
 	}
-	if before.Turn == in.TurnID {
-		if len(now.Files) == 0 {
-			return nil
-		}
-		for name, u := range before.Files {
-			if _, newer := now.Files[name]; !newer {
-				now.Files[name], now.URIs[name] = u, before.URIs[name]
-			}
-		}
-	}
-	if len(now.Files) == 0 && len(before.Files) == 0 {
+	same := before.Turn == in.TurnID
+	if len(now.Files) == 0 && (same || len(before.Files) == 0) {
 		return nil
+	}
+	for name, u := range before.Files {
+		if _, newer := now.Files[name]; !newer && (same || u.Late) {
+			now.Files[name] = u
+		}
 	}
 	return a.saveUnsaved(ctx, in.SessionID, now)
 }
@@ -96,50 +93,28 @@ func (a *Activities) loadUnsaved(ctx context.Context, session string) (unsavedTe
 	return u, nil
 }
 
-// unsaved returns what the tools of a session see otherwise than it is on disk, and how that is changed in the editor; nil when
-// it cannot be.
-func (a *Activities) unsaved(ctx context.Context, session string) (map[string]tools.Unsaved, editFunc, error) {
-	u, err := a.loadUnsaved(ctx, session)
-	if err != nil || u.Holder == "" {
-		return u.Files, nil, err
+// withEditors tells an environment what editors show otherwise than it is on disk, and how that is changed in them.
+func (a *Activities) withEditors(ctx context.Context, sb agent.Sandbox, env *tools.Env) error {
+	known, err := a.loadUnsaved(ctx, sb.SessionID)
+	if err != nil {
+		return err
 	}
-	return u.Files, a.intoEditor(session), nil
+	open := map[string]tools.Open{}
+	if sb.Backend.Kind == editors.Local {
+		env.Open = func() map[string]tools.Open { return a.HeldFiles.open(folderOf(sb)) }
+		open = env.Open()
+	}
+	env.InPlace, env.Unsaved = inPlace(sb), map[string]tools.Unsaved{}
+	for name, u := range known.Files {
+		if _, held := open[name]; !u.Late || held {
+			env.Unsaved[name] = u.Unsaved
+		}
+	}
+	env.Editor = a.intoEditor(sb.SessionID)
+	return nil
 }
 
 // inPlace says whether a sandbox works on the very files that the user's editor has open.
 func inPlace(in agent.Sandbox) bool {
 	return in.Backend.Kind == editors.Local && folderOf(in) == in.Folder
-}
-
-// describeContext puts what the editor sent along into words for the model.
-func describeContext(contexts []editors.Context) string {
-	var b strings.Builder
-	left, unsaved := maxTold, false
-	for _, c := range contexts {
-		fmt.Fprintf(&b, "\n\n[%s", c.Kind)
-		if c.URI != "" {
-			fmt.Fprintf(&b, " %s", c.URI)
-		}
-		if c.Range != nil {
-			fmt.Fprintf(&b, " lines %d-%d", c.Range.Start.Line+1, c.Range.End.Line+1)
-		}
-		unsaved = unsaved || c.Unsaved
-		switch {
-		case c.Omitted:
-			b.WriteString(", unsaved in the editor and too large to be sent: you can only see the older file on disk]")
-			continue
-		case c.Unsaved && len(c.Text) > left:
-			b.WriteString(", unsaved in the editor: read_file and search show what the editor has]")
-			continue
-		case c.Unsaved:
-			left -= len(c.Text)
-			b.WriteString(", not saved yet: the file on disk is older")
-		}
-		b.WriteString("]\n")
-		b.WriteString(c.Text)
-	}
-	if unsaved {
-		b.WriteString("\n\n[read_file, list and search show unsaved text as the editor has it; commands see the older files on disk]")
-	}
-	return b.String()
 }

@@ -4,8 +4,12 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+
+	"go.temporal.io/sdk/temporal"
 
 	"sandboxagent/editors"
 	"sandboxagent/internal/agent"
@@ -48,15 +52,23 @@ func (a *Activities) gone(ctx context.Context, in agent.Sandbox) (bool, error) {
 		return false, err
 	}
 	if in.Backend.Kind == editors.Local { // the user's own folder is nobody's to make again
-		_, fork := a.Forks.Of(folderOf(in))
-		_, err := os.Lstat(folderOf(in))
-		return fork && os.IsNotExist(err), nil
+		return a.forkGone(in), nil
 	}
 	loser, ok := b.(sandbox.Loser)
 	if !ok || !a.wasMade(in) {
 		return false, nil
 	}
 	return loser.Lost(ctx, refOf(in))
+}
+
+// forkGone tells whether the sandbox is the folder of a fork, which was made here, and is there no longer.
+func (a *Activities) forkGone(in agent.Sandbox) bool {
+	if in.Backend.Kind != editors.Local {
+		return false
+	}
+	_, fork := a.Forks.Of(folderOf(in))
+	_, err := os.Lstat(folderOf(in))
+	return fork && errors.Is(err, fs.ErrNotExist)
 }
 
 // wasMade tells whether the sandbox must have been there before. That of a new session is made when it is first needed.
@@ -109,20 +121,31 @@ func (a *Activities) DestroySandbox(ctx context.Context, in agent.DestroyInput) 
 		return err
 	}
 	defer done()
-	if err := b.Destroy(ctx, refOf(in.Sandbox)); err != nil {
-		return fmt.Errorf("destroy sandbox: %w", err)
+	err = b.Destroy(ctx, refOf(in.Sandbox))
+	if !in.Former {
+		err = errors.Join(err, a.forget(in, err == nil || in.Backend.Kind != editors.Local))
 	}
-	if in.Former {
+	if err == nil {
 		return nil
 	}
+	return temporal.NewApplicationErrorWithCause(plain(err), "destroy", err) // the user reads why
+}
+
+// forget lets go what else belongs to a session that ends, also while its sandbox cannot be removed. Its home goes if it is
+// idle: nothing can run there any more.
+func (a *Activities) forget(in agent.DestroyInput, idle bool) error {
+	var failed []error
+	if a.Servers != nil {
+		a.Servers.Leave(in.SessionID)
+	}
 	if err := os.RemoveAll(a.plans(in.SessionID).Dir); err != nil {
-		return fmt.Errorf("forget plans: %w", err)
+		failed = append(failed, fmt.Errorf("forget plans: %w", err))
 	}
 	if err := a.releaseCheckpoints(in.SessionID); err != nil {
-		return fmt.Errorf("release checkpoints: %w", err)
+		failed = append(failed, fmt.Errorf("release checkpoints: %w", err))
 	}
-	if session, ok := a.Forks.Of(in.Home); ok && session == in.SessionID {
-		return a.Forks.Remove(session)
+	if session, ok := a.Forks.Of(in.Home); ok && session == in.SessionID && idle {
+		failed = append(failed, a.Forks.Remove(session))
 	}
-	return nil
+	return errors.Join(failed...)
 }

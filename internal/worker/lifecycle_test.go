@@ -11,6 +11,7 @@ import (
 
 	"sandboxagent/editors"
 	"sandboxagent/internal/agent"
+	"sandboxagent/internal/sandbox"
 	"sandboxagent/internal/workspace"
 )
 
@@ -95,4 +96,36 @@ func TestDestroying(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, refs)
 	require.Equal(t, "one\n", read(t, filepath.Join(home.Folder, "f")))
+}
+
+// While its engine is away, a session that ends lets go all the same of what needs no engine; the container is left.
+func TestDestroyingWhileTheEngineIsAway(t *testing.T) {
+	a := newActivities(t)
+	home, id := aSession(t, a)
+	fork := moved(home, editors.Docker, 0)
+	fork.SessionID = "s2"
+	_, err := activityOf[agent.CarryOutput](t, a.OpenCarried, agent.OpenInput{Sandbox: fork, From: home, CheckpointID: id, Effect: "e2", Reason: "fork"})
+	require.NoError(t, err)
+	dir := filepath.Join(a.Forks.Dir, "s2", "project")
+	require.NoError(t, a.Forks.Make(dir, workspace.Fork{Session: "s2"}))
+	a.containers(t).stuck = sandbox.Errorf(sandbox.ClassUnavailable, "destroy", "no engine answers")
+	_, err = activityOf[any](t, a.DestroySandbox, agent.DestroyInput{Sandbox: fork, Home: dir})
+	require.ErrorContains(t, err, "no engine answers")
+	require.NoDirExists(t, filepath.Dir(dir))
+	store, err := a.Checkpoints()
+	require.NoError(t, err)
+	refs, err := store.List("s2", "")
+	require.NoError(t, err)
+	require.Empty(t, refs)
+	require.True(t, a.containers(t).has(fork.ID()))
+
+	there := moved(home, editors.Local, 0)
+	there.SessionID, there.Backend.WorkspaceRoot = "s3", filepath.Join(a.Forks.Dir, "s3", "project")
+	require.NoError(t, a.Forks.Make(there.Backend.WorkspaceRoot, workspace.Fork{Session: "s3"}))
+	folders, ok := a.Backends[editors.Local].(*places)
+	require.True(t, ok)
+	folders.stuck = sandbox.Errorf(sandbox.ClassUnavailable, "destroy", "a process goes on")
+	_, err = activityOf[any](t, a.DestroySandbox, agent.DestroyInput{Sandbox: there, Home: there.Backend.WorkspaceRoot})
+	require.ErrorContains(t, err, "a process goes on")
+	require.DirExists(t, there.Backend.WorkspaceRoot, "nothing is taken from below what still runs")
 }

@@ -36,6 +36,7 @@ func (a *Activities) ModelStep(ctx context.Context, in agent.ModelStepInput) (ag
 	live := &liveText{live: a.Live, in: in}
 	defer beat(ctx, live.tail)()
 	defer a.Live.Forget(in.SessionID, in.ItemID)
+	offer := a.offer(ctx, in.SessionID)
 	told, err := a.conversation(ctx, in)
 	if err != nil {
 		return agent.ModelStepResult{}, err
@@ -52,13 +53,17 @@ func (a *Activities) ModelStep(ctx context.Context, in agent.ModelStepInput) (ag
 		return told.failure(err), nil
 	}
 	res, err := m.Respond(mctx, model.Request{
-		Model: in.Model, Effort: in.Effort, Instructions: systemPrompt, Input: told.entries, Tools: tools.Definitions(), CacheKey: in.SessionID,
+		Model: in.Model, Effort: in.Effort, Instructions: systemPrompt, Input: conversation.WithImages(ctx, a.Blobs, told.entries), Tools: definitions(offer),
+		CacheKey: in.SessionID,
 	}, live.delta)
 	keep, stop := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
 	defer stop()
 	switch {
 	case err == nil:
 		out, err := a.answer(keep, in.Model, told, res, false)
+		if err == nil {
+			err = a.recordOffer(keep, offer, &out)
+		}
 		out.Confinement = a.confinement(in.Sandbox)
 		if len(out.Calls) > 0 {
 			out.Permissions = a.permissions(in.Sandbox, in.Permissions)
@@ -95,7 +100,7 @@ func (a *Activities) conversation(ctx context.Context, in agent.ModelStepInput) 
 	}
 	var added []model.Entry
 	for _, p := range in.Pending {
-		e, err := a.entry(ctx, p)
+		e, err := a.entry(ctx, in.Folder, p)
 		if err != nil {
 			return told{}, err
 		}
@@ -106,7 +111,7 @@ func (a *Activities) conversation(ctx context.Context, in agent.ModelStepInput) 
 	}
 	added = a.withInstructions(ctx, in, before, added)
 	t := told{entries: append(before, added...), window: a.window(in.Model, in.TooLong)}
-	t.tokens = overhead() + conversation.Tokens(t.entries)
+	t.tokens = a.overhead(in.SessionID) + conversation.Tokens(t.entries)
 	if in.Tokens > 0 {
 		t.tokens = in.Tokens + conversation.Tokens(added)
 	}
@@ -114,7 +119,7 @@ func (a *Activities) conversation(ctx context.Context, in agent.ModelStepInput) 
 	return t, err
 }
 
-func (a *Activities) entry(ctx context.Context, p agent.Pending) (model.Entry, error) {
+func (a *Activities) entry(ctx context.Context, folder string, p agent.Pending) (model.Entry, error) {
 	text := p.Text
 	if p.Ref != "" {
 		data, err := blob.ReadAll(ctx, a.Blobs, blob.Ref(p.Ref), maxText)
@@ -127,7 +132,10 @@ func (a *Activities) entry(ctx context.Context, p agent.Pending) (model.Entry, e
 	if err != nil {
 		return model.Entry{}, err
 	}
-	e := model.Entry{Kind: model.Kind(p.Kind), CallID: p.CallID, Text: text + describeContext(contexts)}
+	e := model.Entry{Kind: model.Kind(p.Kind), CallID: p.CallID, Text: text + describeContext(folder, contexts), Images: pictures(contexts)}
+	for _, i := range p.Images {
+		e.Images = append(e.Images, imageOf(i))
+	}
 	if p.Note {
 		e.Provider = conversation.Program
 	}

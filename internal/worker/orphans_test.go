@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sandboxagent/internal/agent"
+	"sandboxagent/internal/checkpoint"
 	"sandboxagent/internal/sandbox"
 	"sandboxagent/internal/workspace"
 )
@@ -101,6 +103,38 @@ func TestOrphans(t *testing.T) {
 	done()
 	a.removeOrphans(t.Context(), known, time.Now().Add(-time.Hour), slog.New(slog.DiscardHandler))
 	require.False(t, a.containers(t).has("gone.7"), "when nobody is at it any more")
+}
+
+// Checkpoints are kept for sessions that exist, or that nobody knows enough about.
+func TestCheckpointsOfSessionsThatDoNotExist(t *testing.T) {
+	a := newActivities(t)
+	home, _ := aSession(t, a)
+	store, err := a.Checkpoints()
+	require.NoError(t, err)
+	taken, err := activityOf[agent.CheckpointOutput](t, a.TakeCheckpoint, agent.CheckpointInput{Sandbox: home, KeepFor: "dead", Effect: "left"})
+	require.NoError(t, err)
+	for session, realm := range map[string]string{"alive": "realm", "foreign": "another realm", "ancient": ""} {
+		require.NoError(t, store.Pin(checkpoint.Ref{Checkpoint: taken.Checkpoint.ID, Session: session, Realm: realm}))
+	}
+	kept := func() (sessions []string) {
+		holders, err := store.Holders()
+		require.NoError(t, err)
+		for _, h := range holders {
+			sessions = append(sessions, h.Session)
+		}
+		return sessions
+	}
+	release := func(known knownSessions, before time.Time) {
+		a.releaseOrphans(t.Context(), known, before, slog.New(slog.DiscardHandler))
+	}
+	known := knownSessions{known: map[string]sessionNow{"alive": at(0, false), home.SessionID: at(0, false)}}
+	soon, all := time.Now().Add(time.Hour), []string{"alive", "ancient", "dead", "foreign", home.SessionID}
+	release(known, time.Now().Add(-time.Hour))
+	require.Equal(t, all, kept(), "they are young")
+	release(knownSessions{away: errors.New("Temporal is away")}, soon)
+	require.Equal(t, all, kept())
+	release(known, soon)
+	require.Equal(t, []string{"alive", "ancient", "foreign", home.SessionID}, kept())
 }
 
 func TestNothingIsRemovedWhileNobodyCanBeAsked(t *testing.T) {

@@ -13,8 +13,9 @@ import (
 
 	"sandboxagent/editors"
 	"sandboxagent/internal/agent"
+	"sandboxagent/internal/mcp"
 	"sandboxagent/internal/policy/store"
-	"sandboxagent/internal/sandbox/docker"
+	"sandboxagent/internal/sandbox"
 	"sandboxagent/internal/workspace"
 )
 
@@ -22,7 +23,8 @@ import (
 // in the folder on this host, also of sandboxes with a copy of it: those the agent could change.
 func (a *Activities) permissions(in agent.Sandbox, known string) *agent.Permissions {
 	said := a.Policies.Policies(in.Folder)
-	p := agent.Permissions{Root: rootOf(in), User: said.User, Workspace: said.Workspace, Broken: said.Broken, Notices: said.Notices}
+	p := agent.Permissions{Root: a.rootOf(in), User: said.User, Workspace: said.Workspace, Broken: said.Broken, Notices: said.Notices}
+	p.Notices = append(p.Notices, mcp.Ignored(in.Folder)...)
 	rules, err := a.Policies.Rules(workspace.Resolve(in.Folder))
 	if err != nil { // then nothing is allowed beforehand
 		p.Notices = append(p.Notices, "What is allowed for this workspace is not known: "+err.Error()+".")
@@ -45,15 +47,14 @@ func (a *Activities) permissions(in agent.Sandbox, known string) *agent.Permissi
 }
 
 // rootOf is the workspace's absolute path as commands see it, "" if it is not known.
-func rootOf(in agent.Sandbox) string {
-	switch in.Backend.Kind {
-	case editors.Local:
+func (a *Activities) rootOf(in agent.Sandbox) string {
+	if in.Backend.Kind == editors.Local {
 		return folderOf(in)
-	case editors.Docker:
-		return docker.Root
-	default:
-		return ""
 	}
+	if b, ok := a.Backends[in.Backend.Kind].(sandbox.Elsewhere); ok {
+		return b.Root(refOf(in))
+	}
+	return ""
 }
 
 // KeepRule remembers what was allowed for a workspace.

@@ -20,6 +20,9 @@ const (
 	// reapGrace spares what is younger: the session of a fork begins when its sandbox is made.
 	reapGrace = time.Hour
 
+	// releaseGrace spares the checkpoints of sessions whose last one is younger: they cost no more than room on the disk.
+	releaseGrace = 24 * time.Hour
+
 	// MethodOrphans lists what nobody seems to need: editors.Empty → OrphansResult.
 	MethodOrphans = "orphans"
 )
@@ -35,6 +38,7 @@ func (a *Activities) reap(ctx context.Context, s sessions, log *slog.Logger) {
 		case <-next.C:
 		}
 		a.removeOrphans(ctx, s, time.Now().Add(-reapGrace), log)
+		a.releaseOrphans(ctx, s, time.Now().Add(-releaseGrace), log)
 		next.Reset(reapEvery)
 	}
 }
@@ -54,6 +58,37 @@ func (a *Activities) removeOrphans(ctx context.Context, s sessions, before time.
 			continue
 		}
 		log.Info("removed what no session needs", "kind", o.Kind, "id", o.ID, "reason", o.Reason)
+	}
+}
+
+// releaseOrphans lets the checkpoints go that are kept for sessions which do not exist: what a fork left to a parent that had
+// ended before it, and what somebody ended in Temporal. They are collected as those that nobody refers to.
+func (a *Activities) releaseOrphans(ctx context.Context, s sessions, before time.Time, log *slog.Logger) {
+	if a.Checkpoints == nil || a.Realm == "" {
+		return
+	}
+	store, err := a.Checkpoints()
+	if err != nil {
+		return // which whoever needs it is told
+	}
+	holders, err := store.Holders()
+	if err != nil {
+		log.Info("cannot look for checkpoints that no session needs", "error", err)
+		return
+	}
+	for _, h := range holders {
+		if h.Realm != a.Realm || !h.Newest.Before(before) {
+			continue
+		}
+		now, err := s.now(ctx, h.Session)
+		if err != nil || now.exists {
+			continue
+		}
+		if err := store.Release(h.Session, ""); err != nil {
+			log.Warn("checkpoints that no session needs cannot be let go", "session", h.Session, "error", err)
+			continue
+		}
+		log.Info("let checkpoints go that no session needs", "session", h.Session)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 
 	"sandboxagent/internal/agent"
+	"sandboxagent/internal/session"
 )
 
 const reclaimTime = 30 * time.Second
@@ -30,10 +31,15 @@ func identityOf(hostID string) string { return "worker@" + hostID + "/" }
 func (p *process) reclaim(ctx context.Context, searchAttributes bool) {
 	ctx, cancel := context.WithTimeout(ctx, reclaimTime)
 	defer cancel()
-	query := fmt.Sprintf("WorkflowType = '%s' AND ExecutionStatus = 'Running'", agent.WorkflowName)
+	agents := fmt.Sprintf("WorkflowType = '%s' AND ExecutionStatus = 'Running'", agent.WorkflowName)
 	if searchAttributes {
-		query += fmt.Sprintf(" AND %s = '%s' AND %s IN ('running', 'recovering', 'waitingApproval', 'switching')", agent.AttrHost, p.hostID, agent.AttrState)
+		agents += fmt.Sprintf(" AND %s = '%s' AND %s IN ('running', 'recovering', 'waitingApproval', 'switching')", agent.AttrHost, p.hostID, agent.AttrState)
 	}
+	p.reclaimAll(ctx, agents)
+	p.reclaimAll(ctx, fmt.Sprintf("WorkflowType = '%s' AND ExecutionStatus = 'Running'", session.WorkflowName)) // which make forks
+}
+
+func (p *process) reclaimAll(ctx context.Context, query string) {
 	list, err := p.client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: query, PageSize: 200})
 	if err != nil {
 		p.Log.Warn("cannot look for what a former worker left", "error", err)

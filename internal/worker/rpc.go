@@ -23,6 +23,7 @@ const (
 	MethodBackends   = "backends"   // editors.Empty → editors.BackendsResult
 	MethodReadOutput = "readOutput" // editors.ReadOutputParams → editors.ReadOutputResult, of a running command
 	MethodStatus     = "status"     // editors.Empty → StatusResult
+	MethodServers    = "mcp"        // editors.MCPParams → editors.MCPResult
 )
 
 // StatusResult tells how the worker is.

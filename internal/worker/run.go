@@ -25,6 +25,7 @@ import (
 	"sandboxagent/internal/checkpoint/commands"
 	"sandboxagent/internal/config"
 	"sandboxagent/internal/feed"
+	"sandboxagent/internal/mcp"
 	"sandboxagent/internal/model"
 	"sandboxagent/internal/policy/store"
 	"sandboxagent/internal/sandbox"
@@ -109,10 +110,14 @@ type process struct {
 	profile  temporal.Profile
 	bells    *bells
 	backends map[editors.BackendKind]sandbox.Backend
+	servers  *mcp.Pool // nil: the user has none
 }
 
 func (p *process) close() {
 	p.closeBackends()
+	if p.servers != nil {
+		p.servers.Close()
+	}
 	if p.client != nil {
 		p.client.Close()
 	}
@@ -262,14 +267,15 @@ func (p *process) activities(ctx context.Context) (*Activities, error) {
 	if err != nil {
 		p.Log.Warn("what is made for sessions will not be removed without them, since Temporal does not tell which one it is", "error", err)
 	}
+	p.servers = p.makeServers()
 	fault, err := faultOf(p.Env.Get(FaultVariable))
 	if err != nil {
 		return nil, err
 	}
 	return &Activities{
 		HostID: p.hostID, Realm: realm, Forks: workspace.Forks{Dir: p.Paths.ForkDir}, CarryWith: p.Config.Carry, Fault: fault,
-		Client: p.client, Converter: dc, Blobs: blobs, Live: p.hub, Models: p.models(), PlanDir: filepath.Join(p.Paths.StateDir, "plans"),
-		Backends: p.backends,
+		Others: temporalSessions{p.client}, Client: p.client, Converter: dc, Blobs: blobs, Live: p.hub, Models: p.models(), PlanDir: filepath.Join(p.Paths.StateDir, "plans"),
+		Backends: p.backends, Servers: p.servers,
 		Checkpoints: sync.OnceValues(func() (*checkpoint.Store, error) {
 			return checkpoint.Open(checkpoint.Options{Dir: p.Paths.CheckpointDir, Quota: p.Config.Checkpoint.Quota, Fault: fault})
 		}),
@@ -297,6 +303,21 @@ func (p *process) makeBackends() (map[editors.BackendKind]sandbox.Backend, error
 	}
 	all := map[editors.BackendKind]sandbox.Backend{editors.Local: folders, editors.Docker: containers}
 	return all, p.addClouds(all)
+}
+
+// makeServers makes the MCP servers that the user has configured; none is started before it is needed.
+func (p *process) makeServers() *mcp.Pool {
+	if len(p.Config.MCP) == 0 {
+		return nil
+	}
+	return mcp.New(mcp.Options{
+		Servers: p.Config.MCP, Dir: filepath.Join(p.Paths.StateDir, "mcp"), Env: p.lookup, Variable: p.Secrets.Variable, Redact: p.Secrets.Redact, Log: p.Log,
+	})
+}
+
+func (p *process) lookup(name string) (string, bool) {
+	value := p.Env.Get(name)
+	return value, value != ""
 }
 
 func (p *process) models() *model.Registry {
@@ -339,6 +360,7 @@ func (p *process) workers(acts *Activities) (agentWorker, hostWorker sdkworker.W
 		agent.ActivityPing: acts.Ping, agent.ActivityCheckpoint: acts.TakeCheckpoint, agent.ActivitySeal: acts.SealItems, agent.ActivityDestroySandbox: acts.DestroySandbox,
 		agent.ActivityOpenCarried: acts.OpenCarried, agent.ActivityMergeInto: acts.MergeInto, agent.ActivityRestore: acts.Restore,
 		agent.ActivityFindForkPoint: acts.FindForkPoint, agent.ActivityEnsureSandbox: acts.EnsureSandbox, agent.ActivityStopSandbox: acts.StopSandbox,
+		agent.ActivityStopCommand: acts.StopCommand, agent.ActivityAwaitCommand: acts.AwaitCommand,
 		agent.ActivityKeepRule: acts.KeepRule,
 	} {
 		hostWorker.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name})
@@ -352,14 +374,18 @@ func (p *process) answerCalls(acts *Activities) {
 	p.hub.Handle(MethodSetSecret, r.setSecret)
 	p.hub.Handle(MethodModels, r.listModels)
 	p.hub.Handle(MethodBackends, r.listBackends)
+	p.hub.Handle(MethodServers, acts.listServers)
 	p.hub.Handle(MethodReadOutput, r.readOutput)
 	p.hub.Handle(MethodStatus, r.readStatus)
 	p.hub.Handle(MethodHoldUnsaved, r.holdUnsaved)
+	p.hub.Handle(MethodContext, acts.showContext)
 	p.hub.Handle(buffers.MethodTake, acts.takeEdit)
 	p.hub.Handle(buffers.MethodAnswer, acts.answerEdit)
 	p.hub.Handle(MethodCheckpoint, onCheckpoints(acts, commands.Subject.Take))
 	p.hub.Handle(MethodCheckpoints, onCheckpoints(acts, commands.Subject.List))
 	p.hub.Handle(MethodDiff, onCheckpoints(acts, commands.Subject.Diff))
+	p.hub.Handle(MethodReadFile, onCheckpoints(acts, commands.Subject.ReadFile))
+	p.hub.Handle(MethodPreview, acts.preview)
 	p.hub.Handle(MethodRestore, onCheckpoints(acts, planRestore))
 	p.hub.Handle(MethodPlanOpen, acts.planOpen)
 	p.hub.Handle(MethodPlanMerge, acts.planMerge)

@@ -30,6 +30,9 @@ func (a *Activities) RunTool(ctx context.Context, in agent.RunToolInput) (agent.
 	if err != nil {
 		return agent.RunToolResult{}, err
 	}
+	if in.Call.External != nil {
+		return a.callServer(ctx, in, call, live)
+	}
 	tctx, cancel := untilStop(ctx, tools.ErrDetach)
 	defer cancel()
 	begun := in.Stop || in.Attempt > 1 // it may have had its effect
@@ -82,14 +85,15 @@ func (a *Activities) try(ctx context.Context, in agent.RunToolInput, call tools.
 	}
 	defer sb.Close()
 	live.kept.again() // a call that is found again tells its output from its beginning
-	env := tools.Env{Sandbox: sb, Blobs: a.Blobs, Plans: a.plans(in.SessionID), OnOutput: live.output, InPlace: inPlace(in.Sandbox)}
-	if env.Unsaved, env.Editor, err = a.unsaved(ctx, in.SessionID); err != nil {
+	env := tools.Env{Sandbox: sb, Blobs: a.Blobs, Plans: a.plans(in.SessionID), OnOutput: live.output}
+	if err = a.withEditors(ctx, in.Sandbox, &env); err != nil {
 		return tools.Result{}, false, err
 	}
 	if in.Stop {
 		res, err = stop(ctx, env, call)
 		return res, true, err
 	}
+	env.OnQuiet = func(q tools.Quiet) { a.tellQuiet(ctx, in, q) }
 	defer a.running.add(in.ItemID, in.SessionID, runningCommand{sb, in.EffectID})()
 	res, err = tools.Run(ctx, env, call)
 	return res, true, err
@@ -155,7 +159,8 @@ func (a *Activities) outcome(ctx context.Context, res tools.Result) (agent.RunTo
 	}
 	return agent.RunToolResult{
 		Status: res.Status, ModelRef: string(ref), ExitCode: res.ExitCode, Cwd: res.Cwd, Output: res.Output, Diff: res.Diff, DiffBytes: res.DiffBytes,
-		Files: firstFiles(res.Files), Error: tools.Head(res.Error, 1000), Refs: res.Refs, DurationMs: res.Duration.Milliseconds(),
+		Files: firstFiles(res.Files), Error: tools.Head(res.Error, 1000), Refs: res.Refs, Images: res.Images, DurationMs: res.Duration.Milliseconds(),
+		CommandID: res.CommandID, Running: res.Running, StoppedBy: res.StoppedBy,
 	}, nil
 }
 

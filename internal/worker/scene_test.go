@@ -31,6 +31,7 @@ type places struct {
 	mu      sync.Mutex
 	found   map[string]sandbox.Found // sandboxes that there are
 	broken  error                    // what Open fails with, unless nil
+	stuck   error                    // what Destroy fails with, unless nil
 	stopped []string
 }
 
@@ -72,6 +73,9 @@ func (p *places) Open(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox, 
 func (p *places) Destroy(ctx context.Context, ref sandbox.Ref) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.stuck != nil {
+		return p.stuck
+	}
 	delete(p.found, ref.ID)
 	return errors.Join(p.Backend.Destroy(ctx, ref), os.RemoveAll(filepath.Join(p.dir, ref.ID)))
 }

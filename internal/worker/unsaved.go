@@ -6,10 +6,12 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"net/url"
 	"sync"
 
 	"sandboxagent/editors"
 	"sandboxagent/internal/agent"
+	"sandboxagent/internal/tools"
 	"sandboxagent/internal/workspace"
 )
 
@@ -28,14 +30,15 @@ type HeldFiles struct {
 }
 
 type holding struct {
-	n     int64
-	files []string
-	over  chan struct{} // closed when a later call takes its place
+	n      int64
+	files  []string
+	editor string
+	over   chan struct{} // closed when a later call takes its place
 }
 
 // Hold holds files until ctx ends or a later call of the same holder comes.
 func (u *HeldFiles) Hold(ctx context.Context, p agent.HoldUnsaved) {
-	mine := &holding{n: p.N, files: p.Files[:min(len(p.Files), maxHeldFiles)], over: make(chan struct{})}
+	mine := &holding{n: p.N, files: p.Files[:min(len(p.Files), maxHeldFiles)], editor: p.Editor, over: make(chan struct{})}
 	if !u.replace(p.Holder, mine) {
 		return
 	}
@@ -89,6 +92,26 @@ func (u *HeldFiles) in(dir string, known map[string]string) map[string]string {
 	maps.Copy(held, known)
 	return held
 }
+
+// open returns the held files below dir, by their paths in it, as the editors have them. Of several editors one counts that
+// takes changes.
+func (u *HeldFiles) open(dir string) map[string]tools.Open {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	all := map[string]tools.Open{}
+	for _, h := range u.holders {
+		for _, file := range h.files {
+			for _, rel := range workspace.Below(dir, []string{file}) {
+				if known, ok := all[rel]; !ok || known.Editor < h.editor {
+					all[rel] = tools.Open{URI: fileURI(file), Editor: h.editor}
+				}
+			}
+		}
+	}
+	return all
+}
+
+func fileURI(name string) string { return (&url.URL{Scheme: "file", Path: name}).String() }
 
 // heldIn returns the files of a sandbox that editors show with unsaved changes: only those in folders of this host are.
 func (a *Activities) heldIn(sb agent.Sandbox, known map[string]string) map[string]string {

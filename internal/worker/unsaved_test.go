@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sandboxagent/internal/agent"
+	"sandboxagent/internal/tools"
 )
 
 // holdFiles holds files until the returned function is called, which waits for the end of it.
@@ -48,6 +49,7 @@ func TestFilesAreHeldAsLongAsSomebodyHoldsThem(t *testing.T) {
 	second()
 	held("x")
 	require.Equal(t, map[string]string{"x": "mine"}, u.in(dir, map[string]string{"x": "mine"}), "what was known keeps its reason")
+	require.Equal(t, map[string]tools.Open{"x": {URI: "file://" + path("x")}}, u.open(dir))
 	require.Empty(t, u.in("", nil), "no editor shows what is not on this host's disk")
 	other()
 	held()

@@ -31,6 +31,7 @@ for name, sub in pairs({
   Approve = 'approve',
   Deny = 'deny',
   Interrupt = 'interrupt',
+  Stop = 'stop',
   Diff = 'diff',
 }) do
   local plug = '<Plug>(SandboxAgent' .. name .. ')'

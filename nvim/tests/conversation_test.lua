@@ -221,6 +221,26 @@ T.test('a hunk that is rejected is taken back, and the agent is told why', funct
   T.shown(session, 'I have taken this change back in NOTES.md: no b please')
 end)
 
+T.test('context: what the agent would see is listed, and nothing is asked', function()
+  T.folder({ ['a.txt'] = 'one\ntwo\n' })
+  vim.cmd.edit('a.txt')
+  vim.cmd('2SandboxAgent! context explain @a.txt')
+  T.wait(function()
+    return vim.startswith(vim.api.nvim_buf_get_name(0), 'sandbox-agent-context://')
+  end, 'the list')
+  for _, part in ipairs({
+    'systemPrompt',
+    'tool          read_file',
+    'question',
+    'file          "a.txt" (mentioned)',
+    'selection     "a.txt" lines 2-2',
+    'tokens of the model demo',
+  }) do
+    T.has(T.text(0), part)
+  end
+  T.keys('q')
+end)
+
 T.test('two editors on one session see the same; either answers', function()
   T.folder()
   local session = T.ask('run `sh -c "echo 1 > one"`, then run `sh -c "echo 2 > two"`')

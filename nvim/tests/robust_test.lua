@@ -105,6 +105,38 @@ T.test('interrupt keeps what was said; steer and queue reach the session', funct
   T.has(T.text(session.view.buf), 'You said: say hello')
 end)
 
+T.test('stop ends one command, of the turn or in the background, and the turn goes on', function()
+  T.folder()
+  local session = T.ask('run two', { model = 'scripted', approval = 'never' })
+  T.wait(function()
+    return #session:commands() == 2
+  end, 'both run')
+  local commands = session:commands()
+  T.eq('sleep 4718', commands[1].command)
+  T.eq(session.background[1], commands[2])
+  T.has(T.text(session.view.buf), 'went on in the background')
+
+  local chosen
+  T.stub(vim.ui, 'select', function(list, opts, choose)
+    chosen = opts.format_item(list[2])
+    choose(list[2])
+  end)
+  vim.cmd('SandboxAgent stop')
+  T.has(chosen, 'sleep 4717')
+  T.wait(function()
+    return #session.background == 0
+  end, 'the one in the background has ended')
+
+  vim.api.nvim_set_current_win(vim.fn.bufwinid(session.view.buf))
+  vim.cmd('normal x')
+  T.done(session, 1)
+  T.shown(session, 'Both were stopped.')
+  T.has(T.text(session.view.buf), 'stopped by')
+  local said = T.messages()
+  vim.cmd('SandboxAgent stop')
+  T.has(table.concat(said, '\n'), 'No command runs.')
+end)
+
 T.test('a turn that fails says why and what to do, also when it is drawn anew and to who attaches later', function()
   T.folder()
   local session = T.ask('fail now', { model = 'scripted' })

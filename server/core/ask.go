@@ -70,11 +70,15 @@ func (c *Conn) steer(ctx context.Context, p editors.SteerParams) (editors.SteerR
 	return result, nil
 }
 
-// askInput puts what is long into the store of this host, if the session's worker reads that store.
+// askInput reads what goes with a text, and puts what is long into the store of this host, if the session's worker reads that store.
 func (c *Core) askInput(ctx context.Context, id, text string, context []editors.Context) (agent.AskInput, error) {
 	if len(text) > editors.MaxTextBytes {
 		return agent.AskInput{}, editors.Errorf(editors.CodeLimit, "the text has %d bytes; at most %d are allowed", len(text), editors.MaxTextBytes).
 			WithRemedy("Put it into a file and name the file.")
+	}
+	context, err := c.enclose(ctx, id, text, context)
+	if err != nil {
+		return agent.AskInput{}, err
 	}
 	in := agent.AskInput{Text: text, Context: context}
 	more := 0

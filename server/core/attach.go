@@ -46,6 +46,7 @@ func (c *Core) attachResult(ctx context.Context, w *watcher, p editors.AttachPar
 	c.fillView(ctx, v)
 	result := editors.AttachResult{
 		Session: v.Session, State: v.Session.State, Seq: v.Seq, Before: before, PendingApprovals: v.Approvals, Queued: v.Queued,
+		Background: append([]editors.BackgroundCommand{}, v.Background...),
 	}
 	if v.Snapshot { // the one that counts is never absent
 		result.Items = append([]editors.Item{}, v.Items...)

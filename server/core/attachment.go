@@ -205,6 +205,7 @@ func (a *attachment) summary(v agent.View) []editors.EventMessage {
 	}
 	events = append(events,
 		editors.Event{Type: editors.QueueChanged, Queued: v.Queued},
+		editors.Event{Type: editors.BackgroundChanged, Background: v.Background},
 		editors.Event{Type: editors.StateChanged, State: &v.Session.State},
 		editors.Event{Type: editors.SessionUpdated, Session: &v.Session},
 	)

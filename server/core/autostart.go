@@ -18,6 +18,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"sandboxagent/editors"
+	"sandboxagent/internal/program"
 )
 
 const (
@@ -193,33 +194,17 @@ func (c *Core) findWorker() (string, error) {
 		chosen = os.Getenv(workerBinaryEnv)
 	}
 	if chosen != "" {
-		path, err := exec.LookPath(chosen)
-		if err != nil {
+		if err := program.Executable(chosen); err != nil {
 			return "", noWorker(fmt.Sprintf("the worker program %s cannot be run", chosen), err)
 		}
-		return filepath.Abs(path)
+		return chosen, nil
 	}
-	if self, err := os.Executable(); err == nil {
-		for _, dir := range []string{filepath.Dir(self), realDir(self)} {
-			if path, err := exec.LookPath(filepath.Join(dir, workerBinary)); err == nil {
-				return path, nil
-			}
+	for _, path := range program.Own(workerBinary) {
+		if program.Executable(path) == nil {
+			return path, nil
 		}
 	}
-	path, err := exec.LookPath(workerBinary)
-	if err != nil {
-		return "", noWorker("the program "+workerBinary+" was not found beside this one or in PATH", err)
-	}
-	return filepath.Abs(path)
-}
-
-// realDir is where the program lies that a link leads to.
-func realDir(path string) string {
-	target, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return filepath.Dir(path)
-	}
-	return filepath.Dir(target)
+	return "", noWorker("the program "+workerBinary+" was not found beside this one, or where only root installs programs", nil)
 }
 
 func noWorker(message string, err error) error {

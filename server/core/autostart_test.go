@@ -299,6 +299,33 @@ func TestARequestOutlivesItsWorker(t *testing.T) {
 	require.Equal(t, 1+len(commands), lives())
 }
 
+// TestARequestWaitsForATemporalThatBegins has a server that says it is healthy before it can do anything.
+func TestARequestWaitsForATemporalThatBegins(t *testing.T) {
+	newCore, _ := installation(t, "work")
+	core, f := newCore(), newFakeEngine()
+	core.link.dial = func(context.Context, temporal.Profile) (engine, error) { return f, nil }
+	f.add("s1", core.HostID())
+	conn := testConn(t, core)
+	history := func() error {
+		_, err := run[editors.HistoryResult](t, conn, "history", editors.HistoryParams{SessionID: "s1"})
+		return err
+	}
+	require.NoError(t, history())
+	f.mu.Lock()
+	f.begun = 6
+	f.mu.Unlock()
+	require.NoError(t, history())
+
+	require.NoError(t, core.StopWorker(t.Context()))
+	conn.core.opts.Autostart = false // then nobody starts the server again either
+	f.mu.Lock()
+	f.begun = 1000
+	f.mu.Unlock()
+	began := time.Now()
+	require.Error(t, history())
+	require.Less(t, time.Since(began), 5*time.Second)
+}
+
 func TestAWorkerForANobodyIsNotStarted(t *testing.T) {
 	newCore, _ := installation(t, "work")
 	core := newCore()

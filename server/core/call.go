@@ -111,10 +111,18 @@ func (c *Core) request(ctx context.Context, what string, send func(context.Conte
 			}
 		default:
 			silent, alive := c.silence(ctx, e, what, err)
-			if !alive || time.Since(began) >= patience && (!c.workerIsNew() || time.Since(began) >= healTime) {
+			begins := silent.Code == editors.CodeTemporalUnavailable // says that it is healthy, and cannot do anything yet
+			if !alive || time.Since(began) >= patience && (!begins && !c.workerIsNew() || time.Since(began) >= healTime) {
 				return silent
 			}
-			tell(ctx, e)
+			if !begins {
+				tell(ctx, e)
+				continue
+			}
+			progress(ctx, waitsForTemporal)
+			if !pause(ctx, wait) {
+				return asError(what, ctx.Err())
+			}
 		}
 	}
 }
@@ -125,7 +133,8 @@ func bounded(ctx context.Context, d time.Duration, f func(context.Context) error
 	return f(ctx)
 }
 
-// silence says who did not answer, and whether there is a worker that may still do so.
+// silence says who did not answer, and whether they may still do so: a worker that is there, or the Temporal server that it
+// starts again.
 func (c *Core) silence(ctx context.Context, e engine, what string, cause error) (silent *editors.Error, alive bool) {
 	here, remedy := c.workerAlive(), remedyWorker
 	if c.embedded(ctx) {
@@ -142,7 +151,7 @@ func (c *Core) silence(ctx context.Context, e engine, what string, cause error) 
 	})
 	switch {
 	case err != nil:
-		return c.noTemporal(ctx, what, err), false
+		return c.noTemporal(ctx, what, err), here && c.embedded(ctx)
 	case pollers == 0:
 		return noWorkerRuns(what, last, remedy, cause), false
 	case here:

@@ -351,14 +351,15 @@ func TestAWorkerHearsWhatAnEditorHasUnsaved(t *testing.T) {
 		return hub
 	}
 	hub := listen()
-	conn.SetUnsaved([]string{"/w/a"})
+	conn.SetUnsaved([]string{"/w/a"}, "e")
 	first := <-heard
 	require.Equal(t, []string{"/w/a"}, first.Files)
+	require.Equal(t, "e", first.Editor)
 	require.NoError(t, hub.Close())
 	hub = listen()
 	t.Cleanup(func() { _ = hub.Close() })
 	require.Equal(t, first, <-heard, "the next worker is told too")
-	conn.SetUnsaved(nil)
+	conn.SetUnsaved(nil, "e")
 	last := <-heard
 	require.Empty(t, last.Files)
 	require.Equal(t, first.Holder, last.Holder)

@@ -89,7 +89,8 @@ func (c *Conn) models(ctx context.Context, _ editors.Empty) (editors.ModelsResul
 	return editors.ModelsResult{Models: c.core.Models(ctx), DefaultModel: c.core.opts.Config.Model}, nil
 }
 
-// setSecret gives the worker a key by its private socket. The value goes nowhere else, not even into an error.
+// setSecret gives the worker a key by its private socket, and keeps it in memory for a worker that comes later. The value goes
+// nowhere else, not even into an error.
 func (c *Conn) setSecret(ctx context.Context, p editors.SetSecretParams) (editors.Empty, error) {
 	if names := config.SecretNames(); !slices.Contains(names, p.Name) {
 		return editors.Empty{}, editors.Errorf(editors.CodeInvalidParams, "there is no such secret").
@@ -98,10 +99,7 @@ func (c *Conn) setSecret(ctx context.Context, p editors.SetSecretParams) (editor
 	if _, err := c.core.link.engine(ctx); err != nil && !c.core.live.connected() {
 		return editors.Empty{}, err
 	}
-	err := bounded(ctx, secretTime, func(ctx context.Context) error {
-		return c.core.live.await(ctx, CallSetSecret, p, nil)
-	})
-	if err != nil {
+	if err := c.core.live.setKey(ctx, p); err != nil {
 		return editors.Empty{}, asError("giving the worker a key", err)
 	}
 	return editors.Empty{}, nil

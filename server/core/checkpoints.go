@@ -15,6 +15,7 @@ const (
 	CallCheckpoint  = "checkpoint"  // editors.CheckpointParams → editors.CheckpointResult
 	CallCheckpoints = "checkpoints" // editors.SessionParams → editors.CheckpointsResult
 	CallDiff        = "diff"        // editors.DiffParams → editors.DiffResult
+	CallReadFile    = "readFile"    // editors.ReadFileParams → editors.ReadFileResult
 	CallRestore     = "restore"     // agent.RestoreInput → editors.RestoreResult; of a dry run
 )
 
@@ -32,6 +33,10 @@ func (c *Conn) checkpoints(ctx context.Context, p editors.SessionParams) (editor
 
 func (c *Conn) diff(ctx context.Context, p editors.DiffParams) (editors.DiffResult, error) {
 	return onSandbox[editors.DiffResult](ctx, c, "comparing checkpoints", p.SessionID, CallDiff, p)
+}
+
+func (c *Conn) readFile(ctx context.Context, p editors.ReadFileParams) (editors.ReadFileResult, error) {
+	return onSandbox[editors.ReadFileResult](ctx, c, "reading a file of a checkpoint", p.SessionID, CallReadFile, p)
 }
 
 // restore changes the workspace, so that it is the session's workflow that does it; a dry run only looks.

@@ -6,7 +6,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -87,6 +89,22 @@ func TestApprovalsNameWhoAnswered(t *testing.T) {
 		editors.AnswerApprovalParams{SessionID: "s1", ApprovalID: "a1", Decision: editors.DecisionAllow})
 	require.NoError(t, err)
 	require.Equal(t, "test editor", result.DecidedBy)
+}
+
+func TestStopsNameWhoStopped(t *testing.T) {
+	f := newFakeEngine()
+	core := testCore(t, f)
+	f.add("s1", core.HostID())
+	conn := testConn(t, core)
+	_, err := run[editors.StopResult](t, conn, "stop", editors.StopParams{SessionID: "s1", ItemID: "i3"})
+	require.NoError(t, err)
+	_, err = run[editors.StopResult](t, conn, "stop", editors.StopParams{SessionID: "s1", ItemID: "i3", By: "vscode", RequestID: "r"})
+	require.NoError(t, err)
+	require.Len(t, f.updates, 2)
+	require.Equal(t, agent.UpdateStop, f.updates[0].name)
+	require.Equal(t, "test editor", f.updates[0].arg.(editors.StopParams).By)
+	require.Equal(t, "vscode", f.updates[1].arg.(editors.StopParams).By)
+	require.Equal(t, "stop_command/r", f.updates[1].id)
 }
 
 func TestSilenceIsExplained(t *testing.T) {
@@ -176,13 +194,13 @@ func TestDestroyIsRepeatable(t *testing.T) {
 	core := testCore(t, f)
 	conn := testConn(t, core)
 	f.add("s1", core.HostID())
-	_, err := run[editors.Empty](t, conn, "destroy", editors.SessionParams{SessionID: "s1"})
+	_, err := run[editors.DestroyResult](t, conn, "destroy", editors.SessionParams{SessionID: "s1"})
 	require.NoError(t, err)
 	f.sessions[agent.WorkflowID("s1")].ended = true
-	_, err = run[editors.Empty](t, conn, "destroy", editors.SessionParams{SessionID: "s1"})
+	_, err = run[editors.DestroyResult](t, conn, "destroy", editors.SessionParams{SessionID: "s1"})
 	require.NoError(t, err)
 	require.Equal(t, session.UpdateForget, f.updates[len(f.updates)-1].name)
-	_, err = run[editors.Empty](t, conn, "destroy", editors.SessionParams{SessionID: "s2"})
+	_, err = run[editors.DestroyResult](t, conn, "destroy", editors.SessionParams{SessionID: "s2"})
 	require.Equal(t, editors.CodeNotFound, editors.CodeOf(err), "there never was one")
 }
 
@@ -326,6 +344,43 @@ func TestSecretsGoToTheWorkerOnly(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "canary", got.Value)
 	require.Empty(t, f.updates)
+}
+
+func TestKeysGoToAWorkerThatComesLaterToo(t *testing.T) {
+	core := testCore(t, newFakeEngine())
+	conn := testConn(t, core)
+	worker := func() (*feed.Hub, func() map[string]string) {
+		hub, err := feed.Listen(core.opts.Paths.WorkerSocket, nil)
+		require.NoError(t, err)
+		var mu sync.Mutex
+		keys := map[string]string{}
+		hub.Handle(CallSetSecret, func(_ context.Context, raw editors.Raw) (any, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			var p editors.SetSecretParams
+			err := copyJSON(raw, &p)
+			keys[p.Name] = p.Value
+			return editors.Empty{}, err
+		})
+		return hub, func() map[string]string {
+			mu.Lock()
+			defer mu.Unlock()
+			return maps.Clone(keys)
+		}
+	}
+	first, _ := worker()
+	for _, p := range []editors.SetSecretParams{{Name: "E2B_API_KEY", Value: "canary"}, {Name: "OPENAI_API_KEY", Value: "old"}, {Name: "OPENAI_API_KEY"}} {
+		_, err := run[editors.Empty](t, conn, "setSecret", p)
+		require.NoError(t, err)
+	}
+	require.NoError(t, first.Close())
+
+	second, keys := worker()
+	t.Cleanup(func() { _ = second.Close() })
+	require.Eventually(t, func() bool { return keys()["E2B_API_KEY"] == "canary" }, 10*time.Second, 5*time.Millisecond)
+	core.live.keyMu.Lock() // all is handed over
+	defer core.live.keyMu.Unlock()
+	require.NotContains(t, keys(), "OPENAI_API_KEY", "what was forgotten is not given")
 }
 
 func TestDoctorAlwaysAnswers(t *testing.T) {

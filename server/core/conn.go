@@ -31,7 +31,7 @@ type Conn struct {
 	closed   bool
 	folders  []string
 	attached map[string]*attachment
-	unsaved  chan []string // to holdUnsaved, once there is something to tell
+	unsaved  chan unsaved // to holdUnsaved, once there is something to tell
 }
 
 func newConn(c *Core, name string, sink func(editors.EventMessage)) *Conn {

@@ -11,7 +11,7 @@ import (
 	"sandboxagent/internal/session"
 )
 
-// interruptTime bounds an interrupt, which waits for the turn to end.
+// interruptTime bounds an interrupt, which waits for the turn to end, and the stop of a command.
 const interruptTime = 12 * time.Second
 
 // destroyTime bounds a destroy, which ends what runs and removes the session's sandboxes, the slow and the unreachable too.
@@ -37,6 +37,16 @@ func (c *Conn) interrupt(ctx context.Context, p editors.InterruptParams) (editor
 	ctx = withPatience(ctx, interruptTime)
 	return change(ctx, c, "interrupting the turn", p.SessionID, agent.UpdateInterrupt, p.RequestID, p,
 		func(r editors.InterruptResult) int64 { return r.Seq })
+}
+
+// stop stops one command. The answer waits for its item.
+func (c *Conn) stop(ctx context.Context, p editors.StopParams) (editors.StopResult, error) {
+	p.RequestID = newRequestID(p.RequestID)
+	if p.By == "" {
+		p.By = c.name
+	}
+	return change(withPatience(ctx, interruptTime), c, "stopping the command", p.SessionID, agent.UpdateStop, p.RequestID, p,
+		func(r editors.StopResult) int64 { return r.Seq })
 }
 
 func (c *Conn) queue(ctx context.Context, p editors.QueueParams) (editors.QueueResult, error) {
@@ -79,25 +89,25 @@ func (c *Conn) pause(ctx context.Context, p editors.SessionParams) (editors.Empt
 }
 
 // destroy succeeds also when the session was destroyed before; the manager then forgets what it may still list.
-func (c *Conn) destroy(ctx context.Context, p editors.SessionParams) (editors.Empty, error) {
+func (c *Conn) destroy(ctx context.Context, p editors.SessionParams) (editors.DestroyResult, error) {
 	p.RequestID = newRequestID(p.RequestID)
 	ctx = withPatience(ctx, destroyTime)
-	_, err := change(ctx, c, "destroying the session", p.SessionID, agent.UpdateDestroy, p.RequestID, p,
-		func(r agent.SeqResult) int64 { return r.Seq })
+	ended, err := change(ctx, c, "destroying the session", p.SessionID, agent.UpdateDestroy, p.RequestID, p,
+		func(r agent.DestroyOutput) int64 { return r.Seq })
 	if editors.CodeOf(err) != editors.CodeNotFound {
-		return editors.Empty{}, err
+		return editors.DestroyResult{Remains: ended.Remains}, err
 	}
 	never := c.core.request(ctx, "looking for the session", func(ctx context.Context, e engine) error {
 		_, err := e.Describe(ctx, agent.WorkflowID(p.SessionID))
 		return err
 	})
 	if p.SessionID == "" || never != nil && editors.CodeOf(never) != editors.CodeNotFound {
-		return editors.Empty{}, err
+		return editors.DestroyResult{}, err
 	}
 	forgot := c.core.update(ctx, "forgetting the session", session.ManagerID(c.core.opts.Config.Owner), session.UpdateForget,
 		p.RequestID, session.ForgetInput{SessionID: p.SessionID}, nil)
 	if forgot != nil && editors.CodeOf(forgot) != editors.CodeNotFound {
-		return editors.Empty{}, forgot
+		return editors.DestroyResult{}, forgot
 	}
-	return editors.Empty{}, never
+	return editors.DestroyResult{}, never
 }

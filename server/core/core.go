@@ -28,7 +28,7 @@ type Options struct {
 
 	// Autostart starts the worker with the embedded Temporal server when no other server is configured and none runs.
 	Autostart bool
-	// WorkerBinary is the path of sandbox-worker ("": $SANDBOX_WORKER_BIN, beside this executable, or $PATH).
+	// WorkerBinary is the path of sandbox-worker ("": $SANDBOX_WORKER_BIN, or see program.Own).
 	WorkerBinary string
 }
 

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -23,6 +22,7 @@ import (
 	"sandboxagent/internal/agent"
 	"sandboxagent/internal/checkpoint"
 	"sandboxagent/internal/config"
+	"sandboxagent/internal/program"
 	"sandboxagent/internal/temporal"
 )
 
@@ -51,7 +51,7 @@ func (c *Conn) doctor(ctx context.Context, _ editors.Empty) (editors.DoctorResul
 	defer cancel()
 	examinations := []func(context.Context) []editors.Check{
 		c.core.checkVersion, c.core.checkDirectories, c.core.checkConfig, c.core.checkSecrets, c.core.checkPrograms,
-		c.core.checkSpace, c.core.checkCheckpoints, c.core.checkTemporal, c.core.checkWorker, c.core.checkFeed, c.core.checkBackends, c.core.checkLeftovers, c.checkPolicies,
+		c.core.checkSpace, c.core.checkCheckpoints, c.core.checkTemporal, c.core.checkWorker, c.core.checkFeed, c.core.checkBackends, c.core.checkLeftovers, c.checkPolicies, c.checkServers,
 	}
 	found := make([][]editors.Check, len(examinations))
 	var jobs conc.WaitGroup
@@ -161,18 +161,14 @@ func (c *Core) checkPrograms(context.Context) []editors.Check {
 		return []editors.Check{check("worker program", checkError, e.Remedy, "%s", e.Message)}
 	}
 	checks := []editors.Check{check("worker program", checkOK, "", "%s", worker)}
-	helper, err := exec.LookPath(os.Getenv(helperBinaryEnv))
-	if err != nil {
-		helper, err = exec.LookPath(filepath.Join(filepath.Dir(worker), helperBinary))
+	places := append([]string{os.Getenv(helperBinaryEnv), filepath.Join(filepath.Dir(worker), helperBinary)}, program.Own(helperBinary)...)
+	for _, path := range places {
+		if program.Executable(path) == nil {
+			return append(checks, check("helper program", checkOK, "", "%s", path))
+		}
 	}
-	if err != nil {
-		helper, err = exec.LookPath(helperBinary)
-	}
-	if err != nil {
-		return append(checks, check("helper program", checkWarning, "Install "+helperBinary+" beside "+worker+".",
-			"%s was not found beside the worker or in PATH", helperBinary))
-	}
-	return append(checks, check("helper program", checkOK, "", "%s", helper))
+	return append(checks, check("helper program", checkWarning, "Install "+helperBinary+" beside "+worker+".",
+		"%s was not found beside the worker", helperBinary))
 }
 
 func (c *Core) checkSpace(context.Context) []editors.Check {

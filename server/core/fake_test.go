@@ -40,6 +40,7 @@ type fakeEngine struct {
 	silent   bool // no worker answers
 	quiet    int  // so many more requests find none
 	down     bool // Temporal does not answer
+	begun    int  // it has just begun: it is healthy, but so many more requests fail
 	unseen   bool // visibility knows nothing
 	fail     []error
 	queryErr error
@@ -159,7 +160,7 @@ func (f *fakeEngine) trouble(ctx context.Context, needsWorker bool) error {
 	}
 	f.mu.Lock()
 	switch {
-	case f.down:
+	case f.down || f.beginning():
 		f.mu.Unlock()
 		return serviceerror.NewUnavailable("connection refused")
 	case needsWorker && (f.silent || f.quiet > 0):
@@ -246,7 +247,7 @@ func (s *fakeSession) answer(u update) (answer any) {
 		case agent.UpdateDestroy:
 			s.view.State.Status = editors.StatusDestroyed
 			state := s.view.State
-			answer = agent.SeqResult{Seq: s.emit(editors.Event{Type: editors.StateChanged, State: &state})}
+			answer = agent.DestroyOutput{Seq: s.emit(editors.Event{Type: editors.StateChanged, State: &state})}
 		default:
 			answer = s.carry(u)
 		}
@@ -380,13 +381,19 @@ func (f *fakeEngine) Follow(ctx context.Context, workflowID string, ring func())
 func (f *fakeEngine) Pollers(_ context.Context, queue string) (n int, last time.Time, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.down {
+	if f.down || f.beginning() {
 		return 0, time.Time{}, serviceerror.NewUnavailable("connection refused")
 	}
 	if n, known := f.queues[queue]; known {
 		return n, f.polled, nil
 	}
 	return f.pollers, f.polled, nil
+}
+
+// beginning tells whether a request comes too early; the lock is held.
+func (f *fakeEngine) beginning() bool {
+	f.begun--
+	return f.begun >= 0
 }
 
 func (f *fakeEngine) Health(context.Context) error {

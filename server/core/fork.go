@@ -27,7 +27,7 @@ func (c *Conn) fork(ctx context.Context, p editors.ForkParams) (editors.SessionR
 		return editors.SessionResult{}, err
 	}
 	c.settle(ctx, result.Session.ID, result.Seq)
-	return editors.SessionResult{Session: result.Session, Seq: result.Seq}, nil
+	return editors.SessionResult{Session: result.Session, Notice: result.Notice, Seq: result.Seq}, nil
 }
 
 // forked returns the fork that the same request made before, also when its source is gone since; nil when there is none.

@@ -20,26 +20,33 @@ const (
 	holdPause = 200 * time.Millisecond
 )
 
-// SetUnsaved tells which files, absolute paths, the editor shows with changes that are not on disk. It does not wait.
-func (c *Conn) SetUnsaved(files []string) {
+// SetUnsaved tells which files, absolute paths, the editor shows with changes that are not on disk, and by which name Buffers
+// takes changes of them; "": it takes none. It does not wait.
+func (c *Conn) SetUnsaved(files []string, editor string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
 		return
 	}
 	if c.unsaved == nil {
-		c.unsaved = make(chan []string, 1)
+		c.unsaved = make(chan unsaved, 1)
 		go c.holdUnsaved(newRequestID(""), c.unsaved)
 	}
 	select {
 	case <-c.unsaved: // not yet told, and out of date
 	default:
 	}
-	c.unsaved <- slices.Clone(files[:min(len(files), maxUnsaved)])
+	c.unsaved <- unsaved{slices.Clone(files[:min(len(files), maxUnsaved)]), editor}
+}
+
+// unsaved are the files that an editor shows with unsaved changes.
+type unsaved struct {
+	files  []string
+	editor string
 }
 
 // holdUnsaved keeps the worker informed until the connection ends. Each call supersedes the one before.
-func (c *Conn) holdUnsaved(holder string, changes <-chan []string) {
+func (c *Conn) holdUnsaved(holder string, changes <-chan unsaved) {
 	again := time.NewTimer(holdAgain)
 	defer again.Stop()
 	told := agent.HoldUnsaved{Holder: holder}
@@ -49,7 +56,8 @@ func (c *Conn) holdUnsaved(holder string, changes <-chan []string) {
 		case <-c.ctx.Done():
 			end()
 			return
-		case told.Files = <-changes:
+		case now := <-changes:
+			told.Files, told.Editor = now.files, now.editor
 		case <-again.C:
 		}
 		told.N++

@@ -19,6 +19,8 @@ const (
 	healTime         = 30 * time.Second // for which a request that nobody answered comes again
 )
 
+const waitsForTemporal = "Waiting for the embedded Temporal server to come back."
+
 // link connects when a command first needs it. With the embedded server it also sees to it that the worker runs, which
 // owns that server.
 type link struct {
@@ -175,7 +177,7 @@ func (l *link) reachEmbedded(ctx context.Context) error {
 		}
 		if !said && time.Since(began) > sayAfter {
 			said = true
-			progress(ctx, "Waiting for the embedded Temporal server to come back.")
+			progress(ctx, waitsForTemporal)
 		}
 		if !pause(ctx, readyPoll) {
 			return err

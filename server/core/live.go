@@ -15,6 +15,7 @@ import (
 const (
 	CallBackends   = "backends"   // editors.Empty → editors.BackendsResult
 	CallModels     = "models"     // editors.Empty → editors.ModelsResult
+	CallServers    = "mcp"        // editors.MCPParams → editors.MCPResult
 	CallSetSecret  = "setSecret"  // editors.SetSecretParams → editors.Empty
 	CallReadOutput = "readOutput" // editors.ReadOutputParams → editors.ReadOutputResult, of a command that runs
 )
@@ -26,6 +27,9 @@ type live struct {
 	mu      sync.Mutex
 	watcher *feed.Watcher
 	closed  bool
+
+	keyMu sync.Mutex        // held while keys are handed over, so that a later one comes later
+	keys  map[string]string // what editors have given, for a worker that comes later
 }
 
 // feed returns the watcher, nil after close.
@@ -33,7 +37,7 @@ func (l *live) feed() *feed.Watcher {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.watcher == nil && !l.closed {
-		l.watcher = feed.Watch(l.socket, nil)
+		l.watcher = feed.Watch(l.socket, l.changed)
 	}
 	return l.watcher
 }
@@ -69,6 +73,42 @@ func (l *live) await(ctx context.Context, method string, params, result any) err
 		return editors.Errorf(editors.CodeWorkerUnavailable, "the worker of this host cannot be reached: %w", err).WithRemedy(remedyStart)
 	}
 	return w.Call(ctx, method, params, result)
+}
+
+// setKey gives the worker a key, and to every worker that follows it; an empty value forgets the key.
+func (l *live) setKey(ctx context.Context, p editors.SetSecretParams) error {
+	l.keyMu.Lock()
+	defer l.keyMu.Unlock()
+	delete(l.keys, p.Name)
+	if err := bounded(ctx, secretTime, func(ctx context.Context) error { return l.await(ctx, CallSetSecret, p, nil) }); err != nil {
+		return err
+	}
+	if p.Value == "" {
+		return nil
+	}
+	if l.keys == nil {
+		l.keys = make(map[string]string)
+	}
+	l.keys[p.Name] = p.Value
+	return nil
+}
+
+// changed is told of every connection to a worker. A new worker knows none of the keys that the one before had.
+func (l *live) changed(connected bool) {
+	if connected {
+		go l.handOver() // ends in seconds: each call is bounded
+	}
+}
+
+func (l *live) handOver() {
+	l.keyMu.Lock()
+	defer l.keyMu.Unlock()
+	for name, value := range l.keys {
+		// What fails is done again with the next connection.
+		_ = bounded(context.Background(), secretTime, func(ctx context.Context) error {
+			return l.call(ctx, CallSetSecret, editors.SetSecretParams{Name: name, Value: value}, nil)
+		})
+	}
 }
 
 func (l *live) close() {

@@ -13,6 +13,7 @@ func (c *Conn) register() {
 	handle(c, editors.Ask, c.ask)
 	handle(c, editors.Steer, c.steer)
 	handle(c, editors.Interrupt, c.interrupt)
+	handle(c, editors.Stop, c.stop)
 	handle(c, editors.Queue, c.queue)
 	handle(c, editors.AnswerApproval, c.answerApproval)
 	handle(c, editors.Switch, c.switchBackend)
@@ -22,6 +23,7 @@ func (c *Conn) register() {
 	handle(c, editors.Configure, c.configure)
 	handle(c, editors.Rules, c.rules)
 	handle(c, editors.Compact, c.compact)
+	handle(c, editors.ShowContext, c.showContext)
 	handle(c, editors.SetSecret, c.setSecret)
 	handle(c, editors.Pause, c.pause)
 	handle(c, editors.Destroy, c.destroy)
@@ -33,9 +35,12 @@ func (c *Conn) register() {
 	handle(c, editors.TakeCheckpoint, c.takeCheckpoint)
 	handle(c, editors.Checkpoints, c.checkpoints)
 	handle(c, editors.Diff, c.diff)
+	handle(c, editors.ReadFile, c.readFile)
+	handle(c, editors.Preview, c.preview)
 	handle(c, editors.Restore, c.restore)
 	handle(c, editors.Backends, c.backends)
 	handle(c, editors.Models, c.models)
+	handle(c, editors.MCP, c.mcp)
 	handle(c, editors.Doctor, c.doctor)
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"sandboxagent/editors"
 	"sandboxagent/internal/buffers"
+	"sandboxagent/internal/checkpoint/merge"
 	"sandboxagent/internal/patch"
 )
 
@@ -58,25 +59,53 @@ type lineEdit struct {
 	NewText string        `json:"newText"`
 }
 
-// applyEdit asks the editor for a change. It is made of the text that the agent was shown, or not at all.
+// applyEdit asks the editor for a change: of the very version of its documents that this server knows, joined with what the
+// user has typed since the agent looked, or not at all.
 func (c *client) applyEdit(ctx context.Context, e buffers.Edit) buffers.Answer {
 	var changes []versioned
-	now := map[string]string{}
+	texts, conflicts := map[string]string{}, map[string]string{}
 	for _, f := range e.Files {
-		doc, open := c.documents.Get(f.URI)
+		doc, open := c.documents.Find(f.URI)
 		if !open {
-			return buffers.Answer{Reason: "the document was closed meanwhile; read the file again"}
+			return buffers.Answer{Closed: []string{f.URI}, Reason: "the document was closed meanwhile; read the file again"}
 		}
-		if buffers.Sum(doc.Text) != f.Base && len(doc.Text) <= unsavedBytes {
-			now[f.URI] = doc.Text
+		text, ok := join(doc.Text, f)
+		if !ok {
+			conflicts[f.URI] = doc.Text
+			continue
 		}
-		v := versioned{Edits: lineEdits(doc.Text, f.Text)}
+		texts[f.URI] = text
+		v := versioned{Edits: lineEdits(doc.Text, text)}
 		v.TextDocument.URI, v.TextDocument.Version = doc.URI, doc.Version
 		changes = append(changes, v)
 	}
-	if len(now) > 0 {
-		return buffers.Answer{Now: now, Reason: "the user has typed meanwhile; read the file again"}
+	if len(conflicts) > 0 {
+		return buffers.Answer{Now: conflicts, Reason: "the user has changed the same lines meanwhile; read the file again"}
 	}
+	answer := c.askEdit(ctx, changes)
+	if answer.Applied {
+		answer.Now = texts
+		c.awaitTexts(ctx, texts)
+	}
+	return answer
+}
+
+// join returns the document's text with the agent's change of it; not ok when both changed the same lines. An editor may show
+// other line ends than the file has, and a last one that the file lacks.
+func join(text string, f buffers.File) (joined string, ok bool) {
+	from, to := f.From, f.Text
+	if !strings.Contains(text, "\r\n") {
+		from, to = strings.ReplaceAll(from, "\r\n", "\n"), strings.ReplaceAll(to, "\r\n", "\n")
+	}
+	if strings.HasSuffix(text, "\n") && from != "" && !strings.HasSuffix(from, "\n") && !strings.HasSuffix(to, "\n") {
+		from, to = from+"\n", to+"\n"
+	}
+	merged, ok := merge.Texts([]byte(from), []byte(text), []byte(to))
+	return string(merged), ok
+}
+
+// askEdit has the editor make changes of documents, of all or none.
+func (c *client) askEdit(ctx context.Context, changes []versioned) buffers.Answer {
 	ctx, cancel := context.WithTimeout(ctx, editTime)
 	defer cancel()
 	var result struct {
@@ -94,18 +123,17 @@ func (c *client) applyEdit(ctx context.Context, e buffers.Edit) buffers.Answer {
 	if !result.Applied {
 		return buffers.Answer{Reason: firstOf(clip(result.FailureReason, 200), "it gave no reason; read the file again")}
 	}
-	c.awaitTexts(ctx, e)
 	return buffers.Answer{Applied: true}
 }
 
 // awaitTexts waits, for a moment, until the editor has told that its documents are as they were to be.
-func (c *client) awaitTexts(ctx context.Context, e buffers.Edit) {
+func (c *client) awaitTexts(ctx context.Context, texts map[string]string) {
 	ctx, cancel := context.WithTimeout(ctx, changeTime)
 	defer cancel()
 	ticker := time.NewTicker(10 * time.Millisecond)
 	defer ticker.Stop()
-	for _, f := range e.Files {
-		for doc, open := c.documents.Get(f.URI); open && doc.Text != f.Text; doc, open = c.documents.Get(f.URI) {
+	for uri, text := range texts {
+		for doc, open := c.documents.Find(uri); open && doc.Text != text; doc, open = c.documents.Find(uri) {
 			select {
 			case <-ticker.C:
 			case <-ctx.Done():

@@ -62,19 +62,19 @@ func TestTheEditorMakesTheAgentsChange(t *testing.T) {
 	<-asked
 	require.Empty(t, served, "one holder an editor")
 
-	change := func(base, uri string) chan buffers.Answer {
+	change := func(from, uri string) chan buffers.Answer {
 		answer := make(chan buffers.Answer, 1)
 		go func() {
-			answer <- s.apply(t.Context(), buffers.Edit{ID: "1", Files: []buffers.File{{URI: uri, Base: buffers.Sum(base), Text: "typed\nmine\n"}}})
+			answer <- s.apply(t.Context(), buffers.Edit{ID: "1", Files: []buffers.File{{URI: uri, From: from, Text: "typed\nmine\n"}}})
 		}()
 		return answer
 	}
 	got := <-change("older\n", "file:///w/a")
 	require.False(t, got.Applied)
 	require.Equal(t, map[string]string{"file:///w/a": "typed\nrest\n"}, got.Now)
-	require.Contains(t, (<-change("typed\nrest\n", "file:///w/closed")).Reason, "closed")
+	require.Equal(t, []string{"file:///w/closed"}, (<-change("typed\nrest\n", "file:///w/closed")).Closed)
 
-	answer := change("typed\nrest\n", "file:///w/a")
+	answer := change("typed\nrest\n", "file:///w/%61")
 	m := e.until("workspace/applyEdit")
 	var p struct {
 		Edit struct {
@@ -87,7 +87,9 @@ func TestTheEditorMakesTheAgentsChange(t *testing.T) {
 	require.Equal(t, []lineEdit{{editors.Range{Start: editors.Position{Line: 1}, End: editors.Position{Line: 2}}, "mine\n"}}, p.Edit.DocumentChanges[0].Edits)
 	e.notify("textDocument/didChange", `{"textDocument":{"uri":"file:///w/a","version":8},"contentChanges":[{"text":"typed\nmine\n"}]}`)
 	e.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"applied":true}}`, m.ID))
-	require.True(t, (<-answer).Applied)
+	got = <-answer
+	require.True(t, got.Applied)
+	require.Equal(t, map[string]string{"file:///w/%61": "typed\nmine\n"}, got.Now)
 
 	for result, want := range map[string]string{
 		`"result":{"applied":false,"failureReason":"not now"}`: "not now", `"result":{"applied":false}`: "no reason",
@@ -101,4 +103,22 @@ func TestTheEditorMakesTheAgentsChange(t *testing.T) {
 		require.Contains(t, got.Reason, want)
 	}
 	require.NoError(t, e.end())
+}
+
+func TestTheAgentsChangeIsJoinedWithWhatTheUserTypes(t *testing.T) {
+	for _, c := range []struct{ text, from, to, want string }{
+		{"A\nb\nc\n", "a\nb\nc\n", "a\nb\nC\n", "A\nb\nC\n"},
+		{"A\nb\nc\n", "a\r\nb\r\nc\r\n", "a\r\nb\r\nC\r\n", "A\nb\nC\n"},
+		{"A\r\nb\r\nc\r\n", "a\r\nb\r\nc\r\n", "a\r\nb\r\nC\r\n", "A\r\nb\r\nC\r\n"},
+		{"A\nb\nc\n", "a\nb\nc", "a\nb\nC", "A\nb\nC\n"},
+		{"A\nb\nc", "a\nb\nc", "a\nb\nC", "A\nb\nC"},
+		{"a\n", "a\n", "a\nb\n", "a\nb\n"},
+		{"a\nb\n", "a\n", "a\nb\n", "a\nb\n"},
+		{"A\n", "a\n", "B\n", ""},
+		{"mine\n", "", "other\n", ""},
+	} {
+		got, ok := join(c.text, buffers.File{From: c.from, Text: c.to})
+		require.Equal(t, c.want, got, "%q", c)
+		require.Equal(t, c.want != "", ok)
+	}
 }

@@ -183,7 +183,7 @@ func (c *client) unknown(method string) *jsonrpc2.Error {
 // unconnected stands for the core before initialize.
 type unconnected struct{}
 
-func (unconnected) Mux() *editors.Mux   { return &editors.Mux{} }
-func (unconnected) SetFolders([]string) {}
-func (unconnected) SetUnsaved([]string) {}
-func (unconnected) Close()              {}
+func (unconnected) Mux() *editors.Mux           { return &editors.Mux{} }
+func (unconnected) SetFolders([]string)         {}
+func (unconnected) SetUnsaved([]string, string) {}
+func (unconnected) Close()                      {}

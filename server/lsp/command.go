@@ -18,7 +18,7 @@ func (c *client) command(ctx context.Context, name string, raw json.RawMessage) 
 	switch name {
 	case editors.New.Name:
 		raw = c.settings.fill(raw)
-	case editors.Ask.Name:
+	case editors.Ask.Name, editors.ShowContext.Name:
 		var err error
 		if raw, err = withUnsaved(raw, c.documents.Unsaved(), c.folders.list(), c.serveBuffers()); err != nil {
 			return nil, err

@@ -110,6 +110,25 @@ func (d *documents) Get(uri string) (document, bool) {
 	return document{}, false
 }
 
+// Find returns a copy of the document of a file, however its URI is escaped.
+func (d *documents) Find(uri string) (document, bool) {
+	if doc, ok := d.Get(uri); ok {
+		return doc, true
+	}
+	file, ok := filePath(uri)
+	if !ok {
+		return document{}, false
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, doc := range d.open {
+		if other, ok := filePath(doc.URI); ok && other == file {
+			return *doc, true
+		}
+	}
+	return document{}, false
+}
+
 // Unsaved returns the documents whose text differs from what was last opened or saved, latest change first.
 func (d *documents) Unsaved() []document {
 	d.mu.Lock()

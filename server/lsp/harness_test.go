@@ -56,7 +56,7 @@ func (c *fakeConn) SetFolders(folders []string) {
 	c.folders = folders
 }
 
-func (c *fakeConn) SetUnsaved(files []string) {
+func (c *fakeConn) SetUnsaved(files []string, _ string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.unsaved = append(c.unsaved, files)

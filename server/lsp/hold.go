@@ -24,7 +24,7 @@ func (c *client) watchUnsaved() {
 		files := filesOfDocuments(c.documents.Unsaved())
 		slices.Sort(files)
 		if !slices.Equal(files, told) {
-			c.conn.SetUnsaved(files)
+			c.conn.SetUnsaved(files, c.serveBuffers())
 			told = files
 		}
 	}

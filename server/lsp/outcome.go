@@ -5,6 +5,7 @@ package lsp
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"sandboxagent/editors"
 )
@@ -29,8 +30,10 @@ func outcome(name string, result any, arguments json.RawMessage) string {
 		return restoreOutcome(r, dry)
 	case editors.SessionResult:
 		if name == editors.Fork.Name {
-			return forkOutcome(r.Session)
+			return strings.TrimSpace(forkOutcome(r.Session) + " " + r.Notice)
 		}
+	case editors.DestroyResult:
+		return r.Remains
 	}
 	return ""
 }
@@ -40,7 +43,7 @@ func switchOutcome(r editors.SwitchResult, dry bool) string {
 	case dry:
 		return fmt.Sprintf("A switch to %s would bring: %s.", r.Backend.Kind, r.Carry.Summary())
 	case r.Queued:
-		return fmt.Sprintf("The session leaves %s when the running turn has ended.", r.Backend.Kind)
+		return fmt.Sprintf("The session leaves %s when turn %d has ended.", r.Backend.Kind, r.AfterTurnID)
 	}
 	return fmt.Sprintf("The session runs in %s now: %s", r.Backend.Kind, r.Carry.Summary()) + undoOf(r.Undo, r.Carry.Changes())
 }

@@ -16,7 +16,7 @@ func TestOutcomesAreTold(t *testing.T) {
 	core := newFakeCore()
 	editors.Handle(&core.mux, editors.Switch, func(_ context.Context, p editors.SwitchParams) (editors.SwitchResult, error) {
 		carry := editors.Carry{Added: 2, Removed: 1, SkippedAll: 3}
-		return editors.SwitchResult{Backend: p.Backend, Carry: carry, Queued: p.ExpectedTurnID > 0, Undo: "0123456789abcdef"}, nil
+		return editors.SwitchResult{Backend: p.Backend, Carry: carry, Queued: p.ExpectedTurnID > 0, AfterTurnID: p.ExpectedTurnID, Undo: "0123456789abcdef"}, nil
 	})
 	editors.Handle(&core.mux, editors.Adopt, func(context.Context, editors.AdoptParams) (editors.AdoptResult, error) {
 		return editors.AdoptResult{Carry: editors.Carry{Changed: 1, Merged: 1}, Undo: "u"}, nil
@@ -25,7 +25,10 @@ func TestOutcomesAreTold(t *testing.T) {
 		return editors.RestoreResult{Restored: []string{"a", "b"}, Conflicts: []string{"c"}}, nil
 	})
 	editors.Handle(&core.mux, editors.Fork, func(_ context.Context, p editors.ForkParams) (editors.SessionResult, error) {
-		return editors.SessionResult{Session: editors.Session{Title: "X (fork #1)", WorkspaceFolder: "file:///forks/a%20b", Backend: *p.Backend}}, nil
+		return editors.SessionResult{Session: editors.Session{Title: "X (fork #1)", WorkspaceFolder: "file:///forks/a%20b", Backend: *p.Backend}, Notice: p.Title}, nil
+	})
+	editors.Handle(&core.mux, editors.Destroy, func(context.Context, editors.SessionParams) (editors.DestroyResult, error) {
+		return editors.DestroyResult{Remains: "Its container is still there."}, nil
 	})
 	editors.Handle(&core.mux, editors.Title, func(context.Context, editors.TitleParams) (editors.SessionResult, error) {
 		return editors.SessionResult{}, nil
@@ -35,13 +38,14 @@ func TestOutcomesAreTold(t *testing.T) {
 	for _, tt := range []struct{ command, params, says string }{
 		{"switch", `{"sessionId":"s","backend":{"kind":"docker"}}`, "The session runs in docker now: 2 files added, 1 removed, 3 left out. To undo it, restore the checkpoint 0123456789ab."},
 		{"switch", `{"sessionId":"s","backend":{"kind":"docker"},"dryRun":true}`, "A switch to docker would bring: 2 files added, 1 removed, 3 left out."},
-		{"switch", `{"sessionId":"s","backend":{"kind":"local"},"expectedTurnId":1}`, "The session leaves local when the running turn has ended."},
+		{"switch", `{"sessionId":"s","backend":{"kind":"local"},"expectedTurnId":1}`, "The session leaves local when turn 1 has ended."},
 		{"adopt", `{"sessionId":"s"}`, "The fork's changes are in its parent's workspace: 1 file changed, 1 of the changed with the changes of both sides. To undo it, restore the checkpoint u."},
 		{"adopt", `{"sessionId":"s","dryRun":true}`, "The fork would bring: 1 file changed, 1 of the changed with the changes of both sides."},
 		{"restore", `{"sessionId":"s","checkpointId":"c"}`, "Restored: 2, left as they are: 1."},
 		{"restore", `{"sessionId":"s","checkpointId":"c","dryRun":true}`, "To be restored: 2, left as they are: 1."},
 		{"fork", `{"sessionId":"s","backend":{"kind":"local"}}`, `The fork "X (fork #1)" works in /forks/a b.`},
-		{"fork", `{"sessionId":"s","backend":{"kind":"docker"}}`, `The fork "X (fork #1)" runs in docker.`},
+		{"fork", `{"sessionId":"s","backend":{"kind":"docker"},"title":"Its files are older."}`, `The fork "X (fork #1)" runs in docker. Its files are older.`},
+		{"destroy", `{"sessionId":"s"}`, "Its container is still there."},
 	} {
 		m := e.call("1", "workspace/executeCommand", `{"command":"sandboxAgent.`+tt.command+`","arguments":[`+tt.params+`]}`)
 		require.Nil(t, m.Error)

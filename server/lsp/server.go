@@ -38,8 +38,9 @@ var ErrExitWithoutShutdown = errors.New("the client sent exit without shutdown")
 type Conn interface {
 	Mux() *editors.Mux
 	SetFolders(folders []string)
-	// SetUnsaved tells which files, absolute paths, the editor shows with unsaved changes. It does not wait.
-	SetUnsaved(files []string)
+	// SetUnsaved tells which files, absolute paths, the editor shows with unsaved changes, and by which name changes of them are
+	// taken; "": none are. It does not wait.
+	SetUnsaved(files []string, editor string)
 	Close()
 }
 

@@ -133,14 +133,7 @@ func (s Subject) Diff(ctx context.Context, p editors.DiffParams) (editors.DiffRe
 	if err != nil {
 		return out, Error(err)
 	}
-	var to string
-	if p.To != "" {
-		to, err = s.find(refs, p.To, 0)
-	} else {
-		var now checkpoint.Info
-		now, err = s.take(ctx, nil)
-		to = now.ID
-	}
+	to, err := s.pictured(ctx, p.To)
 	if err != nil {
 		return out, Error(err)
 	}
@@ -217,6 +210,11 @@ func (s Subject) Restore(ctx context.Context, p editors.RestoreParams) (editors.
 	o := checkpoint.RestoreOptions{Paths: s.relative(p.Paths), DryRun: p.DryRun, EffectID: p.RequestID, Pin: &pin, Take: s.options(refs), Held: s.Held}
 	if s.Session != "" { // nobody but the user works on a plain folder
 		o.LastSeen, o.Since = checkpoint.LastSeen(refs, id, p.RequestID)
+	}
+	for _, r := range refs {
+		if r.Checkpoint == id && r.Lacks != "" && !slices.Contains(o.Lacks, r.Lacks) {
+			o.Lacks = append(o.Lacks, r.Lacks)
+		}
 	}
 	if s.Comes != nil {
 		if id, err = s.Comes(ctx, id, !p.DryRun); err != nil {

@@ -260,6 +260,12 @@ func (n *node) oldKid(name string) *dir {
 // file adds a regular file, from the cache when that can be trusted. It reports false when it changed while it was
 // read, unless this is the last try: then what was read must do.
 func (w *worker) file(n *node, fd int, name, path string, st *stat, last bool) (bool, error) {
+	if w.measures {
+		if st.data > w.opts.Limits.File {
+			return true, nil
+		}
+		return true, w.count(1, st.data, st.size)
+	}
 	if n.old != nil && st.data <= w.opts.Limits.File {
 		at := n.old.find(name, 0)
 		if at >= 0 && n.old.entries[at].Kind == tree.File && w.trusted(n.old, at, st) {

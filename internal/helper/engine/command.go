@@ -33,6 +33,7 @@ type command struct {
 	changed chan struct{} // closed at the next change; nil while nobody waits
 	timer   *time.Timer
 	wanted  string // why its end was ordered: wantKill or wantTimeout
+	inputs  int    // how often it was given input
 }
 
 const (
@@ -80,13 +81,15 @@ func (c *command) snapshotLocked() sandbox.Status {
 	return st
 }
 
-// notify wakes whoever waits for a change.
-func (c *command) notify() {
+// printed notes that the command has printed something: it no longer waits for input, as far as is known.
+func (c *command) printed() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.status.WaitsSince = time.Time{}
 	c.notifyLocked()
 }
 
+// notifyLocked wakes whoever waits for a change.
 func (c *command) notifyLocked() {
 	if c.changed != nil {
 		close(c.changed)
@@ -94,7 +97,8 @@ func (c *command) notifyLocked() {
 	}
 }
 
-// wait returns the status when it is no longer running, has more output than after, or the time is over.
+// wait returns the status when it is no longer running, has more output than after, waits for input, or the time is
+// over.
 func (c *command) wait(ctx context.Context, after sandbox.Offsets, atMost time.Duration) (sandbox.Status, error) {
 	timer := time.NewTimer(max(atMost, 0))
 	defer timer.Stop()
@@ -106,7 +110,7 @@ func (c *command) wait(ctx context.Context, after sandbox.Offsets, atMost time.D
 		}
 		changed := c.changed
 		c.mu.Unlock()
-		if st.State != sandbox.StateRunning || st.Total.Stdout > after.Stdout || st.Total.Stderr > after.Stderr {
+		if st.State != sandbox.StateRunning || st.Total.Stdout > after.Stdout || st.Total.Stderr > after.Stderr || !st.WaitsSince.IsZero() {
 			return st, nil
 		}
 		select {

@@ -103,7 +103,7 @@ func (c *command) settle(state sandbox.State) {
 		c.timer.Stop()
 	}
 	st := c.snapshotLocked()
-	st.State, st.Ended = state, time.Now()
+	st.State, st.Ended, st.WaitsSince = state, time.Now(), time.Time{}
 	st.Killed, st.TimedOut = c.wanted == wantKill, c.wanted == wantTimeout
 	c.mu.Unlock()
 	if err := replaceFile(filepath.Join(c.dir, exitFile), st); err != nil {
@@ -180,7 +180,7 @@ func copyChunk(c *command, f *os.File, s *spool, buf []byte, drained func()) boo
 	}
 	if n > 0 {
 		s.write(buf[:n])
-		c.notify()
+		c.printed()
 	}
 	return err == nil
 }

@@ -91,7 +91,13 @@ func handleInput(ctx context.Context, e *Engine, a wire.InputArgs, body []byte) 
 	if c.input == nil {
 		return nil, nil, sandbox.Errorf(sandbox.ClassInvalid, opInput, "the command takes no input: start it with stdin or a terminal")
 	}
-	return nil, nil, c.input.put(body, a.EOF)
+	if err := c.input.put(body, a.EOF); err != nil {
+		return nil, nil, err
+	}
+	if len(body) > 0 || a.EOF {
+		c.given()
+	}
+	return nil, nil, nil
 }
 
 func handleResize(ctx context.Context, e *Engine, a wire.ResizeArgs, _ []byte) (any, []byte, error) {

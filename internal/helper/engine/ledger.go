@@ -52,6 +52,17 @@ func hashID(id string) string {
 
 func (e *Engine) commandDir(id string) string { return filepath.Join(e.state, commandsDir, hashID(id)) }
 
+// Knows reports whether the state directory of an engine, which need not run, has a record of a command or of edits.
+func Knows(state, id string) bool {
+	name := hashID(id)
+	for _, path := range []string{filepath.Join(commandsDir, name, commandFile), filepath.Join(effectsDir, name+".json"), filepath.Join(journalDir, name+".json")} {
+		if _, err := os.Lstat(filepath.Join(state, path)); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
 // claim writes the record of a command that is about to run. It reports false when the id was started before.
 func claim(dir string, r record) (bool, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {

@@ -181,6 +181,9 @@ func (e *Engine) run(c *command, cmd sandbox.Command, dir string) error {
 	c.arm(cmd.Timeout)
 	spawned := make(chan struct{})
 	go c.follow(w, std, spawned)
+	if std.input != nil {
+		go c.watchInput(*std.input)
+	}
 	select {
 	case <-spawned:
 	case <-time.After(spawnTime): // a command can stop its supervisor before that has reported
@@ -214,6 +217,7 @@ type streams struct {
 	out    *os.File
 	err    *os.File // nil for a terminal
 	tty    bool
+	input  *inputFile // what toCmd leads to; nil if there is none, or nobody can tell
 }
 
 func openStreams(c *command, cmd sandbox.Command) (*streams, error) {
@@ -229,6 +233,9 @@ func openStreams(c *command, cmd sandbox.Command) (*streams, error) {
 		return nil, fmt.Errorf("open the command's streams: %w", err)
 	}
 	if s.toCmd != nil {
+		if in, err := identify(s.theirs[0], cmd.TTY); err == nil {
+			s.input = &in
+		}
 		c.input = newFeeder(s.toCmd, cmd.TTY)
 	}
 	if cmd.TTY {

@@ -35,6 +35,7 @@ type Script struct {
 type Quirks struct {
 	Refuse         []string `json:"refuse,omitempty"`         // top-level or dotted parameters answered with 400
 	Vague          bool     `json:"vague,omitempty"`          // … without saying which
+	NoImages       bool     `json:"noImages,omitempty"`       // images are answered with 500, as llama.cpp does
 	NoIDs          bool     `json:"noIds,omitempty"`          // chat: tool calls without ids
 	SameIDs        bool     `json:"sameIds,omitempty"`        // the first tool call of every answer is call_0
 	NoIndex        bool     `json:"noIndex,omitempty"`        // chat: tool calls without index

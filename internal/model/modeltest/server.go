@@ -3,6 +3,7 @@
 package modeltest
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -174,6 +175,9 @@ func (s *Server) quirky(r *request, body []byte) *apiError {
 	if s.script.Strict && !slices.Contains(s.modelIDs(), r.model) {
 		said := "The model '" + r.model + "' does not exist or you do not have access to it."
 		return &apiError{status: http.StatusNotFound, code: "model_not_found", param: "model", message: said}
+	}
+	if s.script.Quirks.NoImages && bytes.Contains(body, []byte(`"image_url"`)) {
+		return &apiError{status: http.StatusInternalServerError, message: "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj"}
 	}
 	var fields any
 	_ = json.Unmarshal(body, &fields)

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"sandboxagent/internal/program"
 )
 
 const bwrapProgram = "bwrap"
@@ -20,11 +22,11 @@ const loaderPrefix = "LD_"
 // bubblewrap returns the process that makes the plan's tree and becomes its command in it, with the environment env. What
 // leads the loader to libraries, which may lie in the workspace, is for what runs inside only.
 func bubblewrap(p plan, workspace string, h Host, env []string) (*exec.Cmd, error) {
-	program, err := SystemProgram(bwrapProgram, workspace, h.Env)
+	path, err := program.System(bwrapProgram, workspace, h.Env)
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(program)
+	cmd := exec.Command(path)
 	cmd.Env = []string{}
 	for _, pair := range env {
 		if name, value, _ := strings.Cut(pair, "="); strings.HasPrefix(name, loaderPrefix) {

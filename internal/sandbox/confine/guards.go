@@ -12,7 +12,8 @@ import (
 
 // Guards identifies what a helper of the workspace is to be shut off from, and the workspace itself, as they are now. A cover
 // lies on a file, not on its name: when somebody outside replaces the file, as git and many programs do to save one, the
-// new one lies open to a helper that runs. A helper started under other guards must therefore not run another command.
+// new one lies open to a helper that runs. A helper started under other guards must therefore not begin another command;
+// what it runs already it may run to the end.
 func Guards(h Host, workspace string) string {
 	hold, keep := repository(workspace)
 	sum := sha256.New()

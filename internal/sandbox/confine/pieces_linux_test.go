@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"sandboxagent/internal/program"
 )
 
 func TestBwrapArgs(t *testing.T) {
@@ -34,7 +36,7 @@ func TestBwrapArgs(t *testing.T) {
 
 // TestBwrapLoadsNothing tests that bubblewrap itself takes no library from where a variable says.
 func TestBwrapLoadsNothing(t *testing.T) {
-	if _, err := SystemProgram(bwrapProgram, "", nil); err != nil {
+	if _, err := program.System(bwrapProgram, "", nil); err != nil {
 		t.Skip(err)
 	}
 	cmd, err := bubblewrap(plan{Argv: []string{"/helper"}}, "/w", Host{}, []string{"A=1", "LD_LIBRARY_PATH=/w", "LD_PRELOAD=/w/x"})

@@ -103,7 +103,7 @@ func (b *builder) state(p Policy) {
 	state, home, _ := p.inside()
 	b.add(bind, p.State, state)
 	b.add(bind, p.Home(), home)
-	if p.State == p.Session {
+	if !IsNetworkDir(p.State) {
 		b.add(cover, "", NetworkDir(state))
 	}
 }

@@ -84,9 +84,30 @@ func TestPlanOfTheNetwork(t *testing.T) {
 	for _, m := range got.Mounts {
 		require.NotEqual(t, p.Session, m.Source, "the records of the other helper are not shown")
 	}
-	p.State = h.Home
-	_, err := p.resolved()
-	require.ErrorContains(t, err, "replaced")
+	for _, elsewhere := range []string{h.Home, p.Session + ".", p.Session + ".x", p.Session + ".01", p.Session + "2"} {
+		require.NoError(t, os.MkdirAll(elsewhere, 0o700))
+		p.State = elsewhere
+		_, err := p.resolved()
+		require.ErrorContains(t, err, "replaced", elsewhere)
+	}
+}
+
+func TestPlanOfAnHeir(t *testing.T) {
+	p, h := policy(t, Namespaces)
+	p.State = HeirDir(p.Session, 1)
+	require.NoError(t, os.Mkdir(p.State, 0o700))
+	require.NoError(t, p.Prepare(t.Context(), h))
+	p, err := p.resolved()
+	require.NoError(t, err)
+	state, _, _ := p.inside()
+	got := newPlan(p, h, nil)
+	require.Equal(t, cover, kinds(got)[NetworkDir(state)])
+	for _, m := range got.Mounts {
+		require.NotEqual(t, p.Session, m.Source, "the records of the first helper are not shown")
+	}
+	p.State = NetworkDir(p.State)
+	_, err = p.resolved()
+	require.NoError(t, err)
 }
 
 func TestReplacedState(t *testing.T) {

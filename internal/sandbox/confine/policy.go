@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
+	"strings"
 )
 
 // The directories of a sandbox's state that its commands may write, and the state of the helper that has the network.
@@ -35,14 +37,36 @@ type Policy struct {
 	Network   bool   // commands may use the machine's network
 	Workspace string // writable, at its own path
 	Session   string // state directory of the sandbox
-	State     string // state directory of this helper: Session, or its NetworkDir
+	State     string // state directory of this helper: Session, an heir of it, or the NetworkDir of either
 	Program   string // the helper
 
 	root string // Workspace as it was given
 }
 
-// NetworkDir is the state directory of the helper whose commands have the network.
-func NetworkDir(session string) string { return filepath.Join(session, networkName) }
+// NetworkDir is the state directory of the helper whose commands have the network, beside the one of the given directory.
+func NetworkDir(state string) string { return filepath.Join(state, networkName) }
+
+// IsNetworkDir reports whether a helper's state directory is a NetworkDir.
+func IsNetworkDir(state string) bool { return filepath.Base(state) == networkName }
+
+// HeirDir is the state directory of the n-th helper, from 1, that begins commands in place of the sandbox's first, which has
+// some running. It lies beside the first one's: commands see what lies in the state directory of their own helper.
+func HeirDir(session string, n int) string { return fmt.Sprintf("%s.%d", session, n) }
+
+// isHeir reports whether a state directory is the session's, or was named by HeirDir.
+func isHeir(session, state string) bool {
+	number, ok := strings.CutPrefix(state, session+".")
+	n, err := strconv.Atoi(number)
+	return state == session || ok && err == nil && state == HeirDir(session, n)
+}
+
+// base is the state directory without its NetworkDir.
+func (p Policy) base() string {
+	if IsNetworkDir(p.State) {
+		return filepath.Dir(p.State)
+	}
+	return p.State
+}
 
 // Home is where commands find a home directory of their own.
 func (p Policy) Home() string { return filepath.Join(p.Session, homeName) }
@@ -91,7 +115,7 @@ func (p Policy) resolved() (Policy, error) {
 		}
 		*path = real
 	}
-	if p.State != p.Session && p.State != NetworkDir(p.Session) {
+	if !isHeir(p.Session, p.base()) {
 		return p, errors.New("resolve the paths of the sandbox: its state was replaced")
 	}
 	return p, nil

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"sandboxagent/internal/program"
 )
 
 const gitTime = 2 * time.Second
@@ -22,7 +24,7 @@ const gitKeys = `^(user\.(name|email)|init\.defaultbranch|core\.(autocrlf|eol|sa
 
 // Prepare makes the directories of a sandbox. What is there stays.
 func (p Policy) Prepare(ctx context.Context, h Host) error {
-	for _, dir := range []string{p.Home(), p.Temp(), NetworkDir(p.Session)} {
+	for _, dir := range []string{p.Home(), p.Temp(), NetworkDir(p.base())} {
 		if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return fmt.Errorf("make the directories of the sandbox: %w", err)
 		}
@@ -47,7 +49,7 @@ func (p Policy) Prepare(ctx context.Context, h Host) error {
 func gitConfig(ctx context.Context, h Host, workspace string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[branch]\n\tautoSetupMerge = false\n[safe]\n\tdirectory = %s\n", gitQuote(workspace))
-	git, err := SystemProgram("git", workspace, h.Env)
+	git, err := program.System("git", workspace, h.Env)
 	if err != nil {
 		return b.String()
 	}

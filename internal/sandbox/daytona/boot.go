@@ -9,6 +9,7 @@ import (
 	"path"
 	"strings"
 
+	"sandboxagent/internal/helper"
 	"sandboxagent/internal/sandbox"
 	"sandboxagent/internal/sandbox/cloud"
 )
@@ -33,7 +34,7 @@ case $1 in "~/"*) root="$HOME/${1#??}" ;; *) root=$1 ;; esac
 mkdir -p "$root" 2>/dev/null || :
 if [ -d "$root" ] && [ -w "$root" ]; then root=$(cd "$root" && pwd -P); else root=; fi
 printf 'home %s\nroot %s\narch %s\n' "$HOME" "$root" "$(uname -m)"
-for f in "$own"/bin/*/` + cloud.HelperName + `; do if [ -x "$f" ]; then printf 'has %s\n' "$f"; fi; done`
+for f in "$own"/bin/*/` + helper.Name + `; do if [ -x "$f" ]; then printf 'has %s\n' "$f"; fi; done`
 
 // installScript puts an uploaded program in its place once it has proved whole.
 const installScript = `chmod 755 "$1" && test "$("$1" build)" = "$3" && mv -f "$1" "$2"`
@@ -77,7 +78,7 @@ func parsePlace(text string) place {
 		case "root":
 			p.root = value
 		case "arch":
-			p.arch = cloud.Architectures[value]
+			p.arch = helper.Architectures[value]
 		case "has":
 			p.helpers = append(p.helpers, value)
 		}
@@ -99,12 +100,12 @@ func (x *box) prepare(ctx context.Context, a access) (place, *cloud.Failure) {
 	case !path.IsAbs(p.root):
 		return p, cloud.Fail(sandbox.ClassUnsupported, opOpen, "the user of the Daytona sandbox may not write to "+root+": "+other, nil)
 	}
-	program, err := cloud.FindProgram(opOpen, name, x.b.opts.HelperBinary, p.arch)
+	program, err := helper.ForLinux(opOpen, "Daytona's sandboxes", x.b.opts.HelperBinary, p.arch)
 	if err != nil {
 		return p, cloud.Failed(opOpen, err)
 	}
 	dir := path.Join(p.home, ownName, "bin", program.Build)
-	p.program, p.build = path.Join(dir, cloud.HelperName), program.Build
+	p.program, p.build = path.Join(dir, helper.Name), program.Build
 	for _, there := range p.helpers {
 		if there == p.program {
 			return p, nil
@@ -114,7 +115,7 @@ func (x *box) prepare(ctx context.Context, a access) (place, *cloud.Failure) {
 }
 
 // install uploads the helper.
-func install(ctx context.Context, a access, from cloud.Program, to, by string) *cloud.Failure {
+func install(ctx context.Context, a access, from helper.Program, to, by string) *cloud.Failure {
 	content, err := os.Open(from.File)
 	if err != nil {
 		return cloud.Fail(sandbox.ClassUnavailable, opOpen, "the helper program cannot be read: install this program anew", err)

@@ -46,7 +46,7 @@ func newBox(b *Backend, id string, at found) *box {
 	x := &box{b: b, id: id, daytona: at.ID, epoch: at.epoch(), offline: at.Labels[LabelOffline] == "true"}
 	x.fresh.Store(at.fresh)
 	x.keeper = cloud.Keeper{
-		Box: x, ID: id, Holds: &b.holds, Tick: b.opts.Timeout / 3, Unattended: b.opts.Unattended, Log: b.opts.Logger,
+		Box: x, ID: id, Holds: &b.boxes.Holds, Tick: b.opts.Timeout / 3, Unattended: b.opts.Unattended, Log: b.opts.Logger,
 	}
 	return x
 }
@@ -268,8 +268,14 @@ func (x *box) owes(ids []string) {
 	}
 }
 
-// forsake ends what this process has of the sandbox.
-func (x *box) forsake() {
+// Gone implements cloud.Opened.
+func (x *box) Gone() bool { return x.gone.Load() }
+
+// Wake implements cloud.Opened.
+func (x *box) Wake() { x.keeper.Wake() }
+
+// Forsake ends what this process has of the sandbox.
+func (x *box) Forsake() {
 	x.keeper.Stop()
 	x.mu.Lock()
 	x.closed = true

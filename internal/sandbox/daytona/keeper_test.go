@@ -60,11 +60,11 @@ func TestATurnKeepsItsSandboxAwake(t *testing.T) {
 	pass(t, b, clock, time.Hour)
 	require.True(t, s.Sandboxes()[0].Running, "the model thinks for four times as long as an idle sandbox lives")
 	require.GreaterOrEqual(t, s.Requests("last-activity"), 10)
-	require.True(t, b.known("s").Connected())
+	require.True(t, b.boxes.Known("s").Connected())
 	release()
 	release()
 	lapse(t, s, clock)
-	require.False(t, b.known("s").Connected())
+	require.False(t, b.boxes.Known("s").Connected())
 	asked := s.Requests("last-activity")
 	clock.Advance(24 * time.Hour)
 	require.Equal(t, asked, s.Requests("last-activity"), "nobody asks for an idle sandbox")
@@ -117,7 +117,7 @@ func TestACallKeepsItsSandboxAwake(t *testing.T) {
 		_, err := box.Wait(t.Context(), "long", sandbox.Offsets{}, time.Hour)
 		waited <- err
 	}()
-	eventually(t, "that it is waited for", func() bool { return b.known("s").keeper.Calls() == 1 })
+	eventually(t, "that it is waited for", func() bool { return b.boxes.Known("s").keeper.Calls() == 1 })
 	pass(t, b, clock, time.Hour)
 	require.True(t, s.Sandboxes()[0].Running)
 	succeed(t, box, "touch go")
@@ -143,7 +143,7 @@ func TestKeepingDoesNotStart(t *testing.T) {
 	defer b.Keep(box.Ref())()
 	pass(t, b, clock, 10*time.Minute)
 	require.NoError(t, s.Stop(s.Sandboxes()[0].ID))
-	eventually(t, "that the connection is known to be broken", func() bool { return !b.known("s").Connected() })
+	eventually(t, "that the connection is known to be broken", func() bool { return !b.boxes.Known("s").Connected() })
 	for range 10 {
 		clock.Advance(time.Minute)
 	}

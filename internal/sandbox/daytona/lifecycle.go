@@ -22,12 +22,12 @@ func (b *Backend) Stop(ctx context.Context, ref sandbox.Ref) error {
 	if err := sandbox.CheckID(opStop, ref.ID); err != nil {
 		return err
 	}
-	done, err := b.turns.Enter(ctx, opStop, ref.ID)
+	done, err := b.boxes.Turns.Enter(ctx, opStop, ref.ID)
 	if err != nil {
 		return err
 	}
 	defer done()
-	if x := b.known(ref.ID); x != nil {
+	if x := b.boxes.Known(ref.ID); x != nil {
 		x.Rest()
 	}
 	i, f := b.locate(ctx, opStop, ref.ID)
@@ -71,14 +71,12 @@ func (b *Backend) Destroy(ctx context.Context, ref sandbox.Ref) error {
 	if err := sandbox.CheckID(opDestroy, ref.ID); err != nil {
 		return err
 	}
-	done, err := b.turns.Enter(ctx, opDestroy, ref.ID)
+	done, err := b.boxes.Turns.Enter(ctx, opDestroy, ref.ID)
 	if err != nil {
 		return err
 	}
 	defer done()
-	b.mu.Lock()
-	x := b.boxes[ref.ID]
-	b.mu.Unlock()
+	x := b.boxes.Last(ref.ID)
 	i, f := b.locate(ctx, opDestroy, ref.ID)
 	if f != nil && !f.Is(sandbox.ClassNotFound) {
 		return f.Err
@@ -91,13 +89,9 @@ func (b *Backend) Destroy(ctx context.Context, ref sandbox.Ref) error {
 			return f.Err
 		}
 	}
-	b.mu.Lock()
-	if b.boxes[ref.ID] == x {
-		delete(b.boxes, ref.ID)
-	}
-	b.mu.Unlock()
+	b.boxes.Drop(ref.ID, x)
 	if x != nil {
-		x.forsake()
+		x.Forsake()
 	}
 	return nil
 }

@@ -14,8 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sandboxagent/internal/helper"
 	"sandboxagent/internal/sandbox"
-	"sandboxagent/internal/sandbox/cloud"
 	"sandboxagent/internal/sandbox/cloud/cloudtest"
 	"sandboxagent/internal/sandbox/daytona/daytonatest"
 )
@@ -233,7 +233,7 @@ func TestSilence(t *testing.T) {
 	require.NoError(t, syscall.Kill(daemon, syscall.SIGSTOP))
 	waited := make(chan error, 1)
 	go func() { waited <- box.Health(t.Context()) }()
-	x := b.known("s")
+	x := b.boxes.Known("s")
 	eventually(t, "that the silence is noticed", func() bool { return !x.Connected() })
 	require.NoError(t, syscall.Kill(daemon, syscall.SIGCONT))
 	require.NoError(t, <-waited)
@@ -251,7 +251,7 @@ func TestHelperIsInstalledAgain(t *testing.T) {
 
 	text, err := os.ReadFile(b.opts.HelperBinary)
 	require.NoError(t, err)
-	newer := filepath.Join(t.TempDir(), cloud.HelperName)
+	newer := filepath.Join(t.TempDir(), helper.Name)
 	require.NoError(t, os.WriteFile(newer, append(text, "newer"...), 0o755))
 	next := newBackend(t, s, func(o *Options) { o.HelperBinary = newer })
 	require.Equal(t, "kept", succeed(t, open(t, next, "s"), "cat file"), "a newer one takes over")

@@ -72,7 +72,7 @@ func TestSlowReader(t *testing.T) {
 	s := daytonatest.New(t, daytonatest.Options{})
 	b := newBackend(t, s)
 	succeed(t, open(t, b, "s"), "head -c 8388608 /dev/zero | tr '\\0' x > large")
-	way, f := b.known("s").reach(t.Context())
+	way, f := b.boxes.Known("s").reach(t.Context())
 	require.NoError(t, f.Fault())
 	g := &gate{stream: way, open: make(chan struct{})}
 	c := client.New(client.Options{Dial: func(context.Context) (io.ReadWriteCloser, error) { return g, nil }})

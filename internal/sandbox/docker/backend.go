@@ -54,8 +54,7 @@ type Options struct {
 	Pids    int64         // processes and threads of one sandbox; default 512
 	Idle    time.Duration // how long a helper stays unused; default daemon.DefaultIdle
 
-	// HelperBinary is the helper program for Linux. Default: sandbox-helper-linux-ARCH or sandbox-helper beside this
-	// program, $SANDBOX_HELPER_BIN, or in PATH, whichever fits the engine.
+	// HelperBinary is the helper program for Linux. Default: see helper.ForLinux.
 	HelperBinary string
 	// Env looks up the environment by which the engine is found. Default os.LookupEnv.
 	Env func(name string) (string, bool)
@@ -108,13 +107,16 @@ func New(o Options) (*Backend, error) {
 	return &Backend{opts: o, boxes: map[string]*box{}}, nil
 }
 
+// Root implements sandbox.Elsewhere.
+func (b *Backend) Root(sandbox.Ref) string { return Root }
+
 // Kind implements sandbox.Backend.
 func (b *Backend) Kind() sandbox.Kind { return sandbox.KindDocker }
 
 // Capabilities implements sandbox.Backend.
 func (b *Backend) Capabilities() sandbox.Capabilities {
 	return sandbox.Capabilities{
-		TTY: true, ByteExact: true, Reattach: true, KillTree: true, Confinement: "container", Network: b.opts.Network == NetworkBridge,
+		TTY: true, ByteExact: true, Reattach: true, KillTree: true, Confinement: "container", Network: b.opts.Network == NetworkBridge, Asks: true,
 	}
 }
 

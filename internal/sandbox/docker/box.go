@@ -44,7 +44,7 @@ type box struct {
 
 func newBox(b *Backend, r record, p program) *box {
 	x := &box{b: b, id: r.ID, born: r.Born, folder: r.Workspace, program: p}
-	x.client = client.New(client.Options{Build: p.build, Dial: x.dial})
+	x.client = client.New(client.Options{Build: p.Build, Dial: x.dial})
 	return x
 }
 

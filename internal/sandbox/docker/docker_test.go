@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,6 +22,7 @@ import (
 	"github.com/docker/docker/api/types/volume"
 	"github.com/stretchr/testify/require"
 
+	"sandboxagent/internal/helper"
 	"sandboxagent/internal/sandbox"
 	"sandboxagent/internal/sandbox/docker/testimage"
 	"sandboxagent/internal/sandbox/sandboxtest"
@@ -35,7 +37,7 @@ var helperBinary = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	file := filepath.Join(dir, helperName)
+	file := filepath.Join(dir, helper.Name)
 	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", file, "sandboxagent/cmd/sandbox-helper")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")
 	if out, err := build.CombinedOutput(); err != nil {
@@ -191,6 +193,20 @@ func TestNetwork(t *testing.T) {
 	require.NoError(t, s.Start(t.Context(), "fetch", sandbox.Command{Script: "ls /sys/class/net", Network: true}))
 	require.Zero(t, await(t, s, "fetch").ExitCode)
 	require.Equal(t, "eth0\nlo\n", output(t, s, "fetch", sandbox.Stdout))
+
+	succeed(t, s, "echo served > page")
+	require.NoError(t, bridged.Stop(t.Context(), s.Ref()))
+	at, err := bridged.Preview(t.Context(), s.Ref(), 3000)
+	require.NoError(t, err)
+	require.NoError(t, s.Start(t.Context(), "serve", sandbox.Command{Script: "exec python3 -m http.server 3000"}))
+	require.Eventually(t, func() bool {
+		res, err := http.Get(at.URL + "/page")
+		if err != nil {
+			return false
+		}
+		defer res.Body.Close()
+		return res.StatusCode == http.StatusOK
+	}, patience, 50*time.Millisecond)
 }
 
 // A container whose every process of the agent is killed goes on, and so does the sandbox.
@@ -421,7 +437,7 @@ func TestHelperOfAnotherBuildIsReplaced(t *testing.T) {
 	succeed(t, s, "echo kept > file")
 	text, err := os.ReadFile(b.opts.HelperBinary)
 	require.NoError(t, err)
-	newer := filepath.Join(t.TempDir(), helperName)
+	newer := filepath.Join(t.TempDir(), helper.Name)
 	require.NoError(t, os.WriteFile(newer, append(text, "newer"...), 0o755))
 	o := b.opts
 	o.HelperBinary = newer

@@ -21,6 +21,7 @@ import (
 	cerrdefs "github.com/containerd/errdefs"
 	"github.com/stretchr/testify/require"
 
+	"sandboxagent/internal/helper"
 	"sandboxagent/internal/sandbox"
 )
 
@@ -171,13 +172,13 @@ func TestPull(t *testing.T) {
 }
 
 func TestProgramFits(t *testing.T) {
-	b := backendWith(t, map[string]string{helperEnv: ""})
-	script := filepath.Join(t.TempDir(), helperName)
+	b := backendWith(t, nil)
+	script := filepath.Join(t.TempDir(), helper.Name)
 	require.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\n"), 0o755))
 	b.opts.HelperBinary = script
 	_, err := b.findProgram("arm64")
 	require.ErrorContains(t, err, "sandbox-helper-linux-arm64")
-	require.Equal(t, sandbox.ClassUnavailable, sandbox.ClassOf(err))
+	require.Equal(t, sandbox.ClassUnsupported, sandbox.ClassOf(err))
 }
 
 func TestOptions(t *testing.T) {

@@ -86,15 +86,18 @@ func (b *Backend) ask(ctx context.Context, op, method, path string, body any) (*
 type made struct {
 	SandboxID string `json:"sandboxID"`
 	Token     string `json:"envdAccessToken"`
+	Traffic   string `json:"trafficAccessToken"`
 	Domain    string `json:"domain"`
 }
 
 // access is how one sandbox is reached.
 type access struct {
-	b     *Backend
-	id    string
-	base  string // address of the daemon in it
-	token string // a secret
+	b       *Backend
+	id      string
+	domain  string
+	base    string // address of the daemon in it
+	token   string // a secret
+	traffic string // another, for other ports; "": they need none
 }
 
 func (b *Backend) access(op string, a *cloud.Answer) (access, *cloud.Failure) {
@@ -110,7 +113,7 @@ func (b *Backend) access(op string, a *cloud.Answer) (access, *cloud.Failure) {
 	if base == "" {
 		base = "https://" + strconv.Itoa(daemonPort) + "-" + m.SandboxID + "." + m.Domain
 	}
-	return access{b: b, id: m.SandboxID, base: base, token: m.Token}, nil
+	return access{b: b, id: m.SandboxID, domain: m.Domain, base: base, token: m.Token, traffic: m.Traffic}, nil
 }
 
 func strange(op string, err error) *cloud.Failure {

@@ -15,6 +15,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -37,8 +38,7 @@ const (
 	minTimeout = 15 * time.Second
 	maxTimeout = 24 * time.Hour
 
-	opOpen    = "open sandbox"
-	openTries = 5 // against a Destroy at the same time
+	opOpen = "open sandbox"
 )
 
 // Options configure the backend. The zero value of an optional field means the default.
@@ -60,8 +60,7 @@ type Options struct {
 	Unattended time.Duration
 	Idle       time.Duration // how long a helper stays unused; default daemon.DefaultIdle
 
-	// HelperBinary is the helper program for Linux. Default: sandbox-helper-linux-ARCH or sandbox-helper beside this
-	// program, $SANDBOX_HELPER_BIN, or in PATH, whichever fits the sandbox.
+	// HelperBinary is the helper program for Linux. Default: see helper.ForLinux.
 	HelperBinary string
 	// HTTPClient must set no time limit, since connections to sandboxes last. Default: one of our own.
 	HTTPClient *http.Client
@@ -79,21 +78,20 @@ type Backend struct {
 	opts   Options
 	http   *http.Client
 	retry  cloud.Retry
-	turns  cloud.Turns
-	holds  cloud.Holds
+	boxes  cloud.Boxes[*box]
 	legacy atomic.Bool // the control plane knows only the first version of its interface
 
-	mu    sync.Mutex // guards the fields below
-	boxes map[string]*box
+	mu sync.Mutex // guards doubts
 	// doubts are the sandboxes of which more may appear: the making of one had an unclear end.
 	doubts map[string]bool
 }
 
 var (
-	_ sandbox.Backend = (*Backend)(nil)
-	_ sandbox.Lister  = (*Backend)(nil)
-	_ sandbox.Stopper = (*Backend)(nil)
-	_ sandbox.Loser   = (*Backend)(nil)
+	_ sandbox.Backend   = (*Backend)(nil)
+	_ sandbox.Lister    = (*Backend)(nil)
+	_ sandbox.Stopper   = (*Backend)(nil)
+	_ sandbox.Loser     = (*Backend)(nil)
+	_ sandbox.Elsewhere = (*Backend)(nil)
 )
 
 // New makes the backend. Nothing is asked of E2B before it is needed.
@@ -102,8 +100,8 @@ func New(o Options) (*Backend, error) {
 		return nil, err
 	}
 	return &Backend{
-		opts: o, http: cloud.Client(o.HTTPClient), boxes: map[string]*box{}, doubts: map[string]bool{},
-		retry: cloud.Retry{Sleep: o.sleep, Dice: o.dice, Log: o.Logger}, holds: cloud.Holds{Clock: o.clock},
+		opts: o, http: cloud.Client(o.HTTPClient), doubts: map[string]bool{},
+		retry: cloud.Retry{Sleep: o.sleep, Dice: o.dice, Log: o.Logger}, boxes: cloud.Boxes[*box]{Holds: cloud.Holds{Clock: o.clock}},
 	}, nil
 }
 
@@ -162,7 +160,7 @@ func (b *Backend) Kind() sandbox.Kind { return sandbox.KindE2B }
 // Capabilities implements sandbox.Backend.
 func (b *Backend) Capabilities() sandbox.Capabilities {
 	return sandbox.Capabilities{
-		TTY: true, ByteExact: true, Reattach: true, KillTree: true, Confinement: "container", Network: !b.opts.Offline,
+		TTY: true, ByteExact: true, Reattach: true, KillTree: true, Confinement: "container", Network: !b.opts.Offline, Asks: true,
 	}
 }
 
@@ -191,78 +189,42 @@ func (b *Backend) Attach(ctx context.Context, ref sandbox.Ref) (sandbox.Sandbox,
 	return b.open(ctx, sandbox.Spec{ID: ref.ID}, b.find)
 }
 
-// open opens the sandbox that get brings, one caller after the other.
+// open opens the sandbox that get brings.
 func (b *Backend) open(ctx context.Context, spec sandbox.Spec, get func(context.Context, sandbox.Spec) (listed, error)) (sandbox.Sandbox, error) {
-	if err := sandbox.CheckID(opOpen, spec.ID); err != nil {
-		return nil, err
-	}
-	done, err := b.turns.Enter(ctx, opOpen, spec.ID)
+	x, err := b.boxes.Open(ctx, opOpen, spec.ID, func() (*box, error) {
+		l, err := get(ctx, spec)
+		if err != nil {
+			return nil, err
+		}
+		return newBox(b, spec.ID, l), nil
+	}, func(x *box) error { return x.open(ctx) })
 	if err != nil {
 		return nil, err
 	}
-	defer done()
-	for try := 1; ; try++ {
-		x := b.known(spec.ID)
-		if x == nil {
-			l, err := get(ctx, spec)
-			if err != nil {
-				return nil, err
-			}
-			x = b.adopt(spec.ID, l)
-		}
-		err := x.open(ctx)
-		if err == nil {
-			return cloud.NewHandle(x, spec.Env), nil
-		}
-		if !x.gone.Load() || try == openTries {
-			return nil, err
-		}
-	}
+	return cloud.NewHandle(x, spec.Env), nil
 }
 
 // Keep keeps a sandbox awake though nobody calls it, as during a turn in which the model thinks, until release is called. It
 // ends by itself after Options.Unattended without a call. It never makes or wakes a sandbox.
-func (b *Backend) Keep(ref sandbox.Ref) (release func()) {
-	release = b.holds.Add(ref.ID)
-	if x := b.known(ref.ID); x != nil && x.Connected() {
-		x.keeper.Wake()
-	}
-	return release
-}
+func (b *Backend) Keep(ref sandbox.Ref) (release func()) { return b.boxes.Keep(ref.ID) }
 
-// known returns the box of a sandbox that is open here, unless it is gone.
-func (b *Backend) known(id string) *box {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if x := b.boxes[id]; x != nil && !x.gone.Load() {
-		return x
+// Root implements sandbox.Elsewhere: it knows the workspaces of sandboxes that are open here, and those that can be nowhere
+// else.
+func (b *Backend) Root(ref sandbox.Ref) string {
+	if x := b.boxes.Known(ref.ID); x != nil {
+		if root := x.root.Load(); root != nil {
+			return *root
+		}
 	}
-	return nil
-}
-
-func (b *Backend) adopt(id string, l listed) *box {
-	x := newBox(b, id, l)
-	b.mu.Lock()
-	old := b.boxes[id]
-	b.boxes[id] = x
-	b.mu.Unlock()
-	if old != nil {
-		old.forsake()
+	if path.IsAbs(b.opts.Root) {
+		return path.Clean(b.opts.Root)
 	}
-	return x
+	return ""
 }
 
 // Close ends the connections to all sandboxes. Sandboxes and commands live on.
 func (b *Backend) Close() error {
-	b.mu.Lock()
-	boxes := b.boxes
-	b.boxes = map[string]*box{}
-	b.mu.Unlock()
-	var parting sync.WaitGroup
-	for _, x := range boxes {
-		parting.Go(x.forsake)
-	}
-	parting.Wait()
+	b.boxes.Close()
 	b.http.CloseIdleConnections()
 	return nil
 }

@@ -43,7 +43,7 @@ var (
 func newBox(b *Backend, id string, l listed) *box {
 	x := &box{b: b, tag: ownName + "-" + rand.Text() + "-", id: id, e2b: l.SandboxID, epoch: l.epoch(), offline: l.Metadata[LabelOffline] == "true"}
 	x.keeper = cloud.Keeper{
-		Box: x, ID: id, Holds: &b.holds, Tick: b.opts.Timeout / 3, Unattended: b.opts.Unattended, Log: b.opts.Logger,
+		Box: x, ID: id, Holds: &b.boxes.Holds, Tick: b.opts.Timeout / 3, Unattended: b.opts.Unattended, Log: b.opts.Logger,
 	}
 	return x
 }
@@ -226,8 +226,14 @@ func (x *box) disconnect() {
 	}
 }
 
-// forsake ends what this process has of the sandbox.
-func (x *box) forsake() {
+// Gone implements cloud.Opened.
+func (x *box) Gone() bool { return x.gone.Load() }
+
+// Wake implements cloud.Opened.
+func (x *box) Wake() { x.keeper.Wake() }
+
+// Forsake ends what this process has of the sandbox.
+func (x *box) Forsake() {
 	x.keeper.Stop()
 	if !x.gone.Load() {
 		x.disconnect()

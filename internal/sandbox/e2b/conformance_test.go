@@ -18,8 +18,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sandboxagent/internal/helper"
 	"sandboxagent/internal/sandbox"
-	"sandboxagent/internal/sandbox/cloud"
 	"sandboxagent/internal/sandbox/cloud/cloudtest"
 	"sandboxagent/internal/sandbox/e2b/e2btest"
 	"sandboxagent/internal/sandbox/sandboxtest"
@@ -31,7 +31,7 @@ var helperBinary = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	file := filepath.Join(dir, cloud.HelperName)
+	file := filepath.Join(dir, helper.Name)
 	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", file, "sandboxagent/cmd/sandbox-helper")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")
 	if out, err := build.CombinedOutput(); err != nil {

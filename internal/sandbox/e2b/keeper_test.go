@@ -104,7 +104,7 @@ func TestACallKeepsItsSandboxAwake(t *testing.T) {
 		_, err := box.Wait(t.Context(), "long", sandbox.Offsets{}, time.Hour)
 		waited <- err
 	}()
-	eventually(t, "that it is waited for", func() bool { return b.known("s").keeper.Calls() == 1 })
+	eventually(t, "that it is waited for", func() bool { return b.boxes.Known("s").keeper.Calls() == 1 })
 	pass(t, b, clock, time.Hour)
 	require.True(t, s.Sandboxes()[0].Running)
 	succeed(t, box, "touch go")
@@ -130,7 +130,7 @@ func TestKeepingDoesNotWake(t *testing.T) {
 	defer b.Keep(box.Ref())()
 	pass(t, b, clock, 10*time.Minute)
 	require.NoError(t, s.Pause(s.Sandboxes()[0].ID))
-	eventually(t, "that the connection is known to be broken", func() bool { return !b.known("s").Connected() })
+	eventually(t, "that the connection is known to be broken", func() bool { return !b.boxes.Known("s").Connected() })
 	for range 10 {
 		clock.Advance(time.Minute)
 	}

@@ -22,12 +22,12 @@ func (b *Backend) Stop(ctx context.Context, ref sandbox.Ref) error {
 	if err := sandbox.CheckID(opStop, ref.ID); err != nil {
 		return err
 	}
-	done, err := b.turns.Enter(ctx, opStop, ref.ID)
+	done, err := b.boxes.Turns.Enter(ctx, opStop, ref.ID)
 	if err != nil {
 		return err
 	}
 	defer done()
-	if x := b.known(ref.ID); x != nil {
+	if x := b.boxes.Known(ref.ID); x != nil {
 		x.disconnect()
 	}
 	all, f := b.locate(ctx, opStop, ref.ID)
@@ -76,14 +76,12 @@ func (b *Backend) Destroy(ctx context.Context, ref sandbox.Ref) error {
 	if err := sandbox.CheckID(opDestroy, ref.ID); err != nil {
 		return err
 	}
-	done, err := b.turns.Enter(ctx, opDestroy, ref.ID)
+	done, err := b.boxes.Turns.Enter(ctx, opDestroy, ref.ID)
 	if err != nil {
 		return err
 	}
 	defer done()
-	b.mu.Lock()
-	x := b.boxes[ref.ID]
-	b.mu.Unlock()
+	x := b.boxes.Last(ref.ID)
 	doubted := b.doubted(ref.ID)
 	for range removeTries {
 		all, f := b.locate(ctx, opDestroy, ref.ID)
@@ -109,13 +107,9 @@ func (b *Backend) Destroy(ctx context.Context, ref sandbox.Ref) error {
 			}
 		}
 	}
-	b.mu.Lock()
-	if b.boxes[ref.ID] == x {
-		delete(b.boxes, ref.ID)
-	}
-	b.mu.Unlock()
+	b.boxes.Drop(ref.ID, x)
 	if x != nil {
-		x.forsake()
+		x.Forsake()
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ func (s *Sandbox) Wait(ctx context.Context, id string, after sandbox.Offsets, at
 		over := false
 		for {
 			st = c.status
-			if over || st.State != sandbox.StateRunning || st.Total.Stdout > after.Stdout || st.Total.Stderr > after.Stderr {
+			if over || st.State != sandbox.StateRunning || st.Total.Stdout > after.Stdout || st.Total.Stderr > after.Stderr || !st.WaitsSince.IsZero() {
 				return nil
 			}
 			changed := s.changed

@@ -44,6 +44,18 @@ func (p *Process) Size() (rows, cols uint16) {
 	return c.rows, c.cols
 }
 
+// Asks says whether the command waits for input.
+func (p *Process) Asks(asks bool) {
+	p.place.mu.Lock()
+	defer p.place.mu.Unlock()
+	st := &p.place.commands[p.id].status
+	st.WaitsSince = time.Time{}
+	if asks {
+		st.WaitsSince = time.Now()
+	}
+	p.place.signal()
+}
+
 // Print writes to standard output.
 func (p *Process) Print(text string) { p.place.write(p.id, sandbox.Stdout, text) }
 
@@ -189,7 +201,7 @@ func (p *place) end(id string, how func(*sandbox.Status)) {
 	if c == nil || c.status.State != sandbox.StateRunning {
 		return
 	}
-	c.status.State, c.status.Ended = sandbox.StateExited, time.Now()
+	c.status.State, c.status.Ended, c.status.WaitsSince = sandbox.StateExited, time.Now(), time.Time{}
 	how(&c.status)
 	c.cancel()
 	if c.stdin != nil {

@@ -17,6 +17,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -37,8 +39,7 @@ const (
 type Options struct {
 	// StateDir is where the helpers keep what belongs to sandboxes: one private directory each. Required, absolute.
 	StateDir string
-	// HelperBinary is the helper program. Default: sandbox-helper beside this program, $SANDBOX_HELPER_BIN, or where the
-	// system keeps programs; see confine.SystemProgram.
+	// HelperBinary is the helper program. Default: see helper.Here.
 	HelperBinary string
 	// HostID goes into every Ref.
 	HostID string
@@ -88,7 +89,10 @@ func (b *Backend) Kind() sandbox.Kind { return sandbox.KindLocal }
 
 // Capabilities implements sandbox.Backend.
 func (b *Backend) Capabilities() sandbox.Capabilities {
-	return sandbox.Capabilities{TTY: true, ByteExact: true, Reattach: true, KillTree: true, Confinement: string(b.opts.Confinement), Network: b.opts.Confinement.Network()}
+	return sandbox.Capabilities{
+		TTY: true, ByteExact: true, Reattach: true, KillTree: true, Asks: runtime.GOOS == "linux",
+		Confinement: string(b.opts.Confinement), Network: b.opts.Confinement.Network(),
+	}
 }
 
 // Available implements sandbox.Backend.
@@ -132,7 +136,7 @@ func (b *Backend) Open(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox,
 	want.Guards = b.guards(want)
 	state := b.stateDir(spec.ID)
 	for try := 1; ; try++ {
-		err := b.prepare(ctx, state, want)
+		want.Heir, err = b.prepare(ctx, state, want)
 		if err == nil {
 			c := b.box(want, state, identity, spec.Env)
 			if err = c.Health(ctx); err == nil {
@@ -146,36 +150,42 @@ func (b *Backend) Open(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox,
 	}
 }
 
-// prepare makes the state directory and records, or compares, what the sandbox was opened with.
-func (b *Backend) prepare(ctx context.Context, state string, want recorded) error {
+// prepare makes the state directory, records, or compares, what the sandbox was opened with, and returns which helper is to
+// begin commands.
+func (b *Backend) prepare(ctx context.Context, state string, want recorded) (heir int, err error) {
 	if err := os.Mkdir(state, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return &sandbox.Error{Class: sandbox.ClassUnavailable, Op: opOpen, Message: "the state directory cannot be made", Err: err}
+		return 0, &sandbox.Error{Class: sandbox.ClassUnavailable, Op: opOpen, Message: "the state directory cannot be made", Err: err}
 	}
 	lock, err := daemon.Lock(ctx, state)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer lock.Close()
 	have, err := readRecorded(state)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return want.write(state)
 	case err != nil:
-		return &sandbox.Error{Class: sandbox.ClassCorrupt, Op: opOpen, Message: "the record of the sandbox is damaged; destroy it and open it again", Err: err}
+		return 0, &sandbox.Error{Class: sandbox.ClassCorrupt, Op: opOpen, Message: "the record of the sandbox is damaged; destroy it and open it again", Err: err}
 	case have.ID != want.ID || have.Workspace != want.Workspace:
-		return sandbox.Errorf(sandbox.ClassConflict, opOpen, "sandbox %q is open on another folder", want.ID)
-	case have.Confinement != want.Confinement, have.Guards != want.Guards:
-		// what was begun when it was confined otherwise, or is no longer shut off from what it must not reach, ends with
-		// that: nothing new may run as freely
+		return 0, sandbox.Errorf(sandbox.ClassConflict, opOpen, "sandbox %q is open on another folder", want.ID)
+	case have.Confinement.Level != want.Confinement.Level:
+		// what was begun when it was confined otherwise ends with that: nothing may go on more freely than is set
 		if err := b.stop(ctx, state); err != nil {
-			return err
+			return 0, err
 		}
-		return want.write(state)
+	case have.Confinement != want.Confinement, have.Guards != want.Guards:
+		// nothing new may begin where it is not shut off from all that it must not reach
+		if want.Heir, err = b.rest(ctx, state, nobody); err != nil {
+			return 0, err
+		}
+	default:
+		_, err := b.rest(ctx, state, have.Heir)
+		return have.Heir, err
 	}
-	return nil
+	return want.Heir, want.write(state)
 }
 
-// attach returns a client of the helper that serves the state directory, which is the sandbox's own or the one below it.
+// attach returns a client of the helper that serves the state directory, one of the sandbox's.
 func (b *Backend) attach(r recorded, session, state, identity string, env []string) *client.Client {
 	return client.New(client.Options{
 		Ref:   sandbox.Ref{Kind: sandbox.KindLocal, ID: r.ID, HostID: b.opts.HostID, Workspace: r.Workspace},
@@ -196,7 +206,9 @@ func (b *Backend) Destroy(ctx context.Context, ref sandbox.Ref) error {
 	// a helper that died may have left processes, unless they were its own to the system too: the one that is started here
 	// finds and kills them
 	if have, err := readRecorded(state); err == nil && !have.Confinement.Method.Strong() {
-		b.shutdown(ctx, b.attach(have, state, state, "", nil))
+		for _, each := range states(state) {
+			b.shutdown(ctx, b.attach(have, state, each, "", nil))
+		}
 	}
 	lock, err := daemon.Lock(ctx, state)
 	if sandbox.ClassOf(err) == sandbox.ClassNotFound {
@@ -209,8 +221,10 @@ func (b *Backend) Destroy(ctx context.Context, ref sandbox.Ref) error {
 	if err := b.stop(ctx, state); err != nil {
 		return err
 	}
-	if err := confine.Remove(state); err != nil {
-		return &sandbox.Error{Class: sandbox.ClassInternal, Op: opDestroy, Message: "the state of the sandbox cannot be removed", Err: err}
+	for _, each := range slices.Backward(states(state)) { // the first one's last: its lock is held
+		if err := confine.Remove(each); err != nil {
+			return &sandbox.Error{Class: sandbox.ClassInternal, Op: opDestroy, Message: "the state of the sandbox cannot be removed", Err: err}
+		}
 	}
 	b.leaveGroup(state)
 	return nil
@@ -218,23 +232,38 @@ func (b *Backend) Destroy(ctx context.Context, ref sandbox.Ref) error {
 
 // stop ends the helpers of a sandbox and all they run.
 func (b *Backend) stop(ctx context.Context, session string) error {
-	for _, state := range []string{confine.NetworkDir(session), session} {
+	for _, state := range states(session) {
+		if err := b.stopOne(ctx, state); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stopOne ends the helper of a state directory, and the one beside it that has the network.
+func (b *Backend) stopOne(ctx context.Context, state string) error {
+	for _, state := range []string{confine.NetworkDir(state), state} {
 		if _, err := os.Stat(state); err != nil {
 			continue
 		}
-		b.shutdown(ctx, client.New(client.Options{Dial: func(context.Context) (io.ReadWriteCloser, error) {
-			conn, err := daemon.Connect(state)
-			if err != nil {
-				return nil, &sandbox.Error{Class: sandbox.ClassNotFound, Op: opDestroy, Message: "no helper serves", Err: err}
-			}
-			return conn, nil
-		}}))
+		b.shutdown(ctx, reach(state))
 		if err := daemon.AwaitEnd(ctx, state); err != nil {
 			return err
 		}
 		daemon.RemoveSocket(state)
 	}
 	return nil
+}
+
+// reach returns a client of the helper that serves the state directory, and never starts one.
+func reach(state string) *client.Client {
+	return client.New(client.Options{Dial: func(context.Context) (io.ReadWriteCloser, error) {
+		conn, err := daemon.Connect(state)
+		if err != nil {
+			return nil, &sandbox.Error{Class: sandbox.ClassNotFound, Op: "reach helper", Message: "no helper serves", Err: err}
+		}
+		return conn, nil
+	}})
 }
 
 func (b *Backend) shutdown(ctx context.Context, c *client.Client) {
@@ -254,6 +283,8 @@ type recorded struct {
 	Confinement confinement `json:"confinement,omitzero"`
 	// Guards identifies the workspace and what helpers are shut off from; see confine.Guards.
 	Guards string `json:"guards,omitempty"`
+	// Heir is which helper begins commands; see states.
+	Heir int `json:"heir,omitempty"`
 }
 
 // confinement is how the helpers of a sandbox are started.

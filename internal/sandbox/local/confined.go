@@ -86,7 +86,7 @@ func (b *Backend) guards(r recorded) string {
 
 // confined returns the process of a confined helper.
 func (b *Backend) confined(ctx context.Context, r recorded, program, session, state string) (*exec.Cmd, error) {
-	network := state != session || r.Confinement.Level.Network()
+	network := confine.IsNetworkDir(state) || r.Confinement.Level.Network()
 	p := confine.Policy{Method: r.Confinement.Method, Network: network, Workspace: r.Workspace, Session: session, State: state, Program: program}
 	host := b.host()
 	if err := p.Prepare(ctx, host); err != nil {

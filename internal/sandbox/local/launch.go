@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"time"
 
 	"sandboxagent/internal/helper"
@@ -16,11 +15,6 @@ import (
 	"sandboxagent/internal/sandbox"
 	"sandboxagent/internal/sandbox/confine"
 	"sandboxagent/internal/workspace"
-)
-
-const (
-	helperName = "sandbox-helper"
-	helperEnv  = "SANDBOX_HELPER_BIN"
 )
 
 // command returns the helper process to start, with an environment free of secrets: as it is, with everything that this
@@ -42,31 +36,7 @@ func (b *Backend) command(ctx context.Context, r recorded, session, state string
 	return cmd, nil
 }
 
-func (b *Backend) helperBinary() (string, error) {
-	candidates := []string{b.opts.HelperBinary}
-	if b.opts.HelperBinary == "" {
-		if self, err := os.Executable(); err == nil {
-			candidates = append(candidates, filepath.Join(filepath.Dir(self), helperName))
-		}
-		candidates = append(candidates, os.Getenv(helperEnv))
-		if found, err := confine.SystemProgram(helperName, "", os.Environ()); err == nil {
-			candidates = append(candidates, found)
-		}
-	}
-	for _, p := range candidates {
-		if p == "" {
-			continue
-		}
-		abs, err := filepath.Abs(p)
-		if err != nil {
-			continue
-		}
-		if info, err := os.Stat(abs); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-			return abs, nil
-		}
-	}
-	return "", sandbox.Errorf(sandbox.ClassUnavailable, opOpen, "the program %s was not found: install it beside this program or set %s", helperName, helperEnv)
-}
+func (b *Backend) helperBinary() (string, error) { return helper.Here(opOpen, b.opts.HelperBinary) }
 
 // build remembers the identity of a helper program while its file stays the same.
 type build struct {

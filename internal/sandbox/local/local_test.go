@@ -66,7 +66,9 @@ func open(t testing.TB, b *Backend, id, workspace string) sandbox.Sandbox {
 		_ = sb.Close()
 		require.NoError(t, b.Destroy(context.Background(), sb.Ref()))
 		eventually(t, func() bool { return len(processes(b.stateDir(id))) == 0 })
-		require.NoDirExists(t, b.stateDir(id))
+		left, err := filepath.Glob(b.stateDir(id) + "*")
+		require.NoError(t, err)
+		require.Empty(t, left)
 	})
 	return sb
 }

@@ -5,10 +5,15 @@ package sandboxtest
 import (
 	"context"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -27,6 +32,8 @@ var lifecycleCases = []testCase{
 	{name: "what was made is listed", run: listsWhatItMade},
 	{name: "begin empty", run: beginsEmpty},
 	{name: "environment of the sandbox", run: passesTheEnvironment},
+	{name: "where the workspace is", real: true, run: knowsWhereItIs},
+	{name: "servers", real: true, run: showsServers},
 	{name: "health", run: isHealthy},
 	{name: "after the end of a context", run: outlivesContexts},
 }
@@ -53,6 +60,63 @@ func opensAgain(e *env) {
 	require.NoError(e, other.Input(e.Context(), id, []byte("it\n"), true))
 	require.Zero(e, awaitIn(e.T, other, id).ExitCode)
 	require.Equal(e, "got it\n", e.read(id, sandbox.Stdout))
+}
+
+func knowsWhereItIs(e *env) {
+	b, elsewhere := e.Backend.(sandbox.Elsewhere)
+	if !elsewhere {
+		require.Equal(e, sandbox.KindLocal, e.Backend.Kind(), "only there it is the user's own folder")
+		return
+	}
+	require.Equal(e, e.root(), b.Root(e.box.Ref()))
+}
+
+func showsServers(e *env) {
+	b, ok := e.Backend.(sandbox.Previewer)
+	require.True(e, ok)
+	port := freePort(e)
+	_, err := b.Preview(e.Context(), e.box.Ref(), 65536)
+	e.class(sandbox.ClassInvalid, err)
+	to, err := b.Preview(e.Context(), e.box.Ref(), port)
+	if sandbox.ClassOf(err) == sandbox.ClassUnsupported {
+		require.False(e, e.caps.Network, "nobody gets in only where nobody gets out")
+		return
+	}
+	require.NoError(e, err)
+	if e.script("command -v python3").ExitCode != 0 {
+		e.Skip("python3 is not installed")
+	}
+	e.put("page", "served")
+	e.start(sandbox.Command{Script: "exec python3 -m http.server $PORT", Env: []string{"PORT=" + strconv.Itoa(port)}, Dir: e.dir, Network: true})
+	require.Eventually(e, func() bool { return fetch(e, to, "/page") == "served" }, patience, 50*time.Millisecond)
+}
+
+// freePort returns a port on which nobody listens on this machine, which some sandboxes share.
+func freePort(e *env) int {
+	e.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(e, err)
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// fetch returns what is at an address, "" while there is nothing.
+func fetch(e *env, at sandbox.Address, path string) string {
+	r, err := http.NewRequestWithContext(e.Context(), http.MethodGet, at.URL+path, nil)
+	require.NoError(e, err)
+	for name, value := range at.Header {
+		r.Header.Set(name, value)
+	}
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return ""
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK {
+		return ""
+	}
+	return string(text)
 }
 
 func opensAtOnce(e *env) {

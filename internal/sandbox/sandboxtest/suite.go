@@ -95,6 +95,7 @@ var shared = []group{
 	{"output", outputCases},
 	{"input", inputCases},
 	{"terminal", terminals()},
+	{"asks", asksCases},
 	{"kill", killCases},
 	{"paths", pathCases},
 	{"files", fileCases},

@@ -42,6 +42,7 @@ local defaults = {
       whole = 'o',
       prompt = 'i',
       interrupt = '<C-c>',
+      stop = 'x',
       next = ']]',
       previous = '[[',
       diff = 'gd',

@@ -43,6 +43,16 @@ local function decide(decision, with_feedback)
   end)
 end
 
+local function stop(s, line)
+  local entry = s.view:at(line)
+  for _, command in ipairs(s:commands()) do
+    if entry and command.itemId == entry.id then
+      return vim.cmd('SandboxAgent stop ' .. command.itemId)
+    end
+  end
+  vim.cmd('SandboxAgent stop')
+end
+
 local function run(command)
   return function()
     vim.cmd('SandboxAgent ' .. command)
@@ -128,6 +138,7 @@ local actions = {
     { 'whole', 'show the whole output, answer or diff', whole },
     { 'prompt', 'write into the prompt', write },
     { 'interrupt', 'interrupt the turn', run('interrupt') },
+    { 'stop', 'stop the command at the cursor, else the one that runs', with_session(stop) },
     { 'next', 'go to your next message', jump(1) },
     { 'previous', 'go to your message before', jump(-1) },
     { 'diff', 'show what the session has changed', run('diff') },

@@ -30,6 +30,13 @@ local function append(buf, text)
   vim.bo[buf].modifiable, vim.bo[buf].modified = false, false
 end
 
+--- Shows lines in a buffer of their own.
+---@param name string
+---@param lines string[]
+function M.text(name, lines)
+  append(scratch(name, ''), table.concat(lines, '\n'))
+end
+
 --- Reads one stream from its beginning to its end into a buffer.
 local function read(buf, params)
   server.request('readOutput', params, function(err, result)

@@ -73,6 +73,31 @@ function M.session(params, callback)
   end)
 end
 
+--- Finds the command that is meant among those that run: the only one, or the one that the user chooses.
+---@param session sandbox_agent.Session
+---@param callback fun(command: { itemId: string, command: string })
+function M.command(session, callback)
+  local list = session:commands()
+  if #list == 0 then
+    return say.info('No command runs.')
+  end
+  if #list == 1 then
+    return callback(list[1])
+  end
+  local opts = {
+    prompt = 'Command',
+    kind = 'sandbox_agent.commands',
+    format_item = function(c)
+      return c.itemId .. '  ' .. c.command:gsub('\n', ' ')
+    end,
+  }
+  vim.ui.select(list, opts, function(command)
+    if command then
+      callback(command)
+    end
+  end)
+end
+
 --- Lets the user choose from a list that a command answers with.
 ---@param request { command: string, params: table, list: string }
 ---@param prompt string

@@ -16,6 +16,7 @@ function M.setup(buf, id)
   local bo = vim.bo[buf]
   bo.buftype, bo.bufhidden, bo.swapfile = 'acwrite', 'hide', false
   bo.filetype = 'sandboxagentprompt'
+  bo.omnifunc = "v:lua.require'sandbox_agent.mentions'.complete"
   bo.modified = false
   pcall(vim.treesitter.start, buf, 'markdown')
   require('sandbox_agent.keys').map(buf, 'prompt')
@@ -97,8 +98,8 @@ function M.send(id, steer)
   if steer then
     params.expectedTurnId = session and session.info.turnId or 0
   else
-    params.context = contexts[id]
     params.workspaceFolder = session and session.info.workspaceFolder -- whose unsaved text goes along
+    params.context = require('sandbox_agent.mentions').context(text, params.workspaceFolder or '', contexts[id])
   end
   server.request(steer and 'steer' or 'ask', params, function(err)
     sending[buf] = nil

@@ -211,6 +211,9 @@ function render.toolCall(out, item, context)
   if item.status == 'inProgress' then
     return put_running(out, context.live)
   end
+  if item.background and not item.stoppedBy then
+    put(out, indent .. 'went on in the background', 'SandboxAgentHint')
+  end
   if not context.opened then
     return
   end

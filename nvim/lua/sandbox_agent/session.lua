@@ -31,6 +31,7 @@ local page = 192 * 1024 -- bytes of one read
 ---@field live table<string, sandbox_agent.Live>
 ---@field approvals sandboxagent.Approval[] that wait for an answer, oldest first
 ---@field queued sandboxagent.QueuedMessage[]
+---@field background sandboxagent.BackgroundCommand[] commands that go on in the background, oldest first
 ---@field failures table<integer, sandbox_agent.Failure> why turns failed, by turn
 ---@field before? string cursor of older items
 ---@field connected boolean events flow
@@ -52,6 +53,7 @@ function M.new(id)
     live = {},
     approvals = {},
     queued = {},
+    background = {},
     failures = {},
     connected = false,
   }, Session)
@@ -61,6 +63,19 @@ end
 ---@return boolean
 function Session:busy()
   return vim.list_contains({ 'running', 'waitingApproval', 'switching', 'recovering' }, self.state.status)
+end
+
+--- The commands that run: of tool calls that are under way, and in the background.
+---@return { itemId: string, command: string }[]
+function Session:commands()
+  local list = {}
+  for _, item in ipairs(self.items) do
+    if item.kind == 'toolCall' and item.status == 'inProgress' then
+      list[#list + 1] = { itemId = item.id, command = item.text or item.tool or '' }
+    end
+  end
+  vim.list_extend(list, self.background)
+  return list
 end
 
 ---@private
@@ -131,6 +146,7 @@ function Session:take(result)
   self.info, self.state = result.session, result.state
   self.seq = math.max(self.seq or 0, result.seq)
   self.approvals, self.queued = result.pendingApprovals or {}, result.queued or {}
+  self.background = result.background or {}
   if self.state.status == 'failed' and not self.failures[self.info.turnId] then
     self.failures[self.info.turnId] = { message = self.state.reason or 'The turn failed.', remedy = self.state.remedy }
   end
@@ -276,6 +292,10 @@ local on = {
   end,
   ['queue/changed'] = function(self, event)
     self.queued = event.queued
+    self:tell('changed')
+  end,
+  ['background/changed'] = function(self, event)
+    self.background = event.background
     self:tell('changed')
   end,
   ['turn/started'] = function(self, event)

@@ -71,7 +71,7 @@ func (s *Server) control(w http.ResponseWriter, r *http.Request, parts []string)
 
 // operation names a request; see Server.
 func operation(method string, parts []string) string {
-	if parts[0] != "sandbox" || len(parts) > 4 {
+	if parts[0] != "sandbox" || len(parts) > 5 {
 		return ""
 	}
 	verbs := []string{"start", "stop", "archive", "recover", "last-activity", "autostop", "autoarchive", "autodelete"}
@@ -84,6 +84,8 @@ func operation(method string, parts []string) string {
 		return "get"
 	case len(parts) == 2 && method == http.MethodDelete:
 		return "delete"
+	case len(parts) == 5 && method == http.MethodGet && parts[2] == "ports" && parts[4] == "signed-preview-url":
+		return parts[4]
 	case len(parts) == 3 && method == http.MethodGet && parts[2] == "toolbox-proxy-url",
 		len(parts) == 3 && method == http.MethodPut && parts[2] == "labels",
 		len(parts) > 2 && method == http.MethodPost && slices.Contains(verbs, parts[2]):
@@ -99,6 +101,8 @@ func (s *Server) onSandbox(w http.ResponseWriter, r *http.Request, b *box, op st
 		answer(w, http.StatusOK, b.look())
 	case "toolbox-proxy-url":
 		answer(w, http.StatusOK, map[string]string{"url": s.base + toolboxPath})
+	case "signed-preview-url":
+		s.sign(w, r, b, parts[3])
 	case "last-activity":
 		b.touch()
 		w.WriteHeader(http.StatusCreated)

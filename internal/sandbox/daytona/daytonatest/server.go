@@ -62,9 +62,10 @@ type Server struct {
 	base string
 	http *httptest.Server
 
-	mu      sync.Mutex // guards the fields below
-	boxes   map[string]*box
-	created int
+	mu       sync.Mutex // guards the fields below
+	boxes    map[string]*box
+	previews map[string]preview // by token
+	created  int
 }
 
 // New starts a server that ends with the test, and every sandbox with it.
@@ -87,7 +88,7 @@ func New(t testing.TB, o Options) *Server {
 	if err != nil {
 		t.Fatalf("make a directory for sandboxes: %v", err)
 	}
-	s := &Server{opts: o, dir: dir, boxes: map[string]*box{}}
+	s := &Server{opts: o, dir: dir, boxes: map[string]*box{}, previews: map[string]preview{}}
 	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
 	s.base, s.URL = s.http.URL, s.http.URL+apiPath
 	t.Cleanup(func() {
@@ -198,6 +199,11 @@ func (s *Server) all() []*box {
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if path, is := strings.CutPrefix(r.URL.Path, apiPath+"/"); is {
 		s.control(w, r, strings.Split(path, "/"))
+		return
+	}
+	if token, is := strings.CutPrefix(r.URL.Path, previewPath+"/"); is {
+		token, _, _ = strings.Cut(token, "/")
+		s.server(w, r, token)
 		return
 	}
 	path, is := strings.CutPrefix(r.URL.Path, toolboxPath+"/")

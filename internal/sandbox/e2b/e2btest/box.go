@@ -36,13 +36,14 @@ const (
 // box is a sandbox.
 type box struct {
 	creation
-	id    string
-	token string
-	born  time.Time
-	dir   string
-	proxy *httputil.ReverseProxy
-	cmd   *exec.Cmd
-	leash io.Closer // the daemon ends when it is closed
+	id      string
+	token   string
+	traffic string // the token for other ports
+	born    time.Time
+	dir     string
+	proxy   *httputil.ReverseProxy
+	cmd     *exec.Cmd
+	leash   io.Closer // the daemon ends when it is closed
 
 	mu      sync.Mutex // guards the fields below; held while the state changes
 	state   state
@@ -56,7 +57,7 @@ func newID() string { return "i" + strings.ToLower(rand.Text())[:20] }
 
 // boot makes a sandbox and starts its daemon.
 func (s *Server) boot(c creation, span time.Duration) (*box, error) {
-	b := &box{creation: c, id: newID(), token: rand.Text(), born: s.opts.Clock.Now(), state: running, moved: make(chan struct{})}
+	b := &box{creation: c, id: newID(), token: rand.Text(), traffic: rand.Text(), born: s.opts.Clock.Now(), state: running, moved: make(chan struct{})}
 	b.dir = filepath.Join(s.dir, b.id)
 	b.end = b.born.Add(span)
 	b.carried, b.drop = context.WithCancel(context.Background())
@@ -131,7 +132,7 @@ func (b *box) describe() Sandbox {
 func (b *box) brief() map[string]any {
 	return map[string]any{
 		"sandboxID": b.id, "templateID": b.TemplateID, "clientID": "c", "envdVersion": daemonVersion, "envdAccessToken": b.token,
-		"trafficAccessToken": nil, "domain": nil,
+		"trafficAccessToken": b.traffic, "domain": nil,
 	}
 }
 

@@ -13,6 +13,8 @@ import (
 	"net/http/httputil"
 	"path"
 	"strconv"
+
+	"sandboxagent/internal/sandbox/cloud/cloudtest"
 )
 
 const daemonPort = 49983
@@ -55,7 +57,7 @@ func (s *Server) data(w http.ResponseWriter, r *http.Request, id, port string) {
 		return
 	}
 	if port != strconv.Itoa(daemonPort) {
-		answer(w, http.StatusBadGateway, map[string]any{"sandboxId": id, "message": "The sandbox is running but port is not open", "port": port, "code": http.StatusBadGateway})
+		b.server(w, r, port)
 		return
 	}
 	if r.URL.Path != "/health" && r.Header.Get("X-Access-Token") != b.token {
@@ -63,6 +65,23 @@ func (s *Server) data(w http.ResponseWriter, r *http.Request, id, port string) {
 		return
 	}
 	b.carry(w, r)
+}
+
+// server answers a request to a server in the sandbox, from who has the token.
+func (b *box) server(w http.ResponseWriter, r *http.Request, port string) {
+	if r.Header.Get("E2b-Traffic-Access-Token") != b.traffic {
+		refuse(w, http.StatusForbidden, "the traffic access token is missing or wrong")
+		return
+	}
+	closed := func(w http.ResponseWriter) {
+		answer(w, http.StatusBadGateway, map[string]any{"sandboxId": b.id, "message": "The sandbox is running but port is not open", "port": port, "code": http.StatusBadGateway})
+	}
+	n, err := strconv.Atoi(port)
+	if err != nil {
+		closed(w)
+		return
+	}
+	cloudtest.ToPort(n, closed).ServeHTTP(w, r)
 }
 
 // carry passes a request on to the daemon, until connections are broken.

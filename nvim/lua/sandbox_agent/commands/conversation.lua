@@ -33,18 +33,7 @@ local function selection(range)
   if not range or vim.bo.buftype ~= '' then
     return nil
   end
-  local lines = vim.api.nvim_buf_get_lines(0, range[1] - 1, range[2], false)
-  local name = vim.api.nvim_buf_get_name(0)
-  return {
-    kind = 'selection',
-    uri = name ~= '' and vim.uri_from_fname(name) or nil,
-    range = {
-      start = { line = range[1] - 1, character = 0 },
-      ['end'] = { line = range[2] - 1, character = vim.fn.strutf16len(lines[#lines]) },
-    },
-    text = table.concat(lines, '\n'),
-    unsaved = vim.bo.modified or nil,
-  }
+  return require('sandbox_agent.mentions').lines(0, range[1], range[2])
 end
 
 local function show(id, focus)
@@ -108,7 +97,7 @@ local function ask(session, text, part)
     sessionId = session.id,
     workspaceFolder = session.info.workspaceFolder, -- whose unsaved text goes along
     text = text,
-    context = part and { part } or nil,
+    context = require('sandbox_agent.mentions').context(text, session.info.workspaceFolder, part and { part }),
   })
 end
 
@@ -186,6 +175,24 @@ M.interrupt = {
       return say.info('No turn runs.')
     end
     request('interrupt', { sessionId = session.id, turnId = session.info.turnId })
+  end,
+}
+
+local function stop(session, item_id)
+  request('stop', { sessionId = session.id, itemId = item_id }, function(result)
+    say.info(result.how)
+  end)
+end
+
+M.stop = {
+  session = true,
+  run = function(context)
+    if context.args[1] then
+      return stop(context.session, context.args[1])
+    end
+    picker.command(context.session, function(command)
+      stop(context.session, command.itemId)
+    end)
   end,
 }
 
@@ -311,6 +318,31 @@ M.mode = {
   end,
   complete = function()
     return { 'ask', 'auto', 'never', 'readOnly' }
+  end,
+}
+
+M.context = {
+  run = function(context)
+    local session, folder = sessions.current(), sessions.folder()
+    local part = selection(context.range)
+    server.add_folder(folder)
+    request('context', {
+      sessionId = not context.bang and session and session.id or nil,
+      new = context.bang or nil,
+      workspaceFolder = folder,
+      text = nonempty(context.text),
+      context = require('sandbox_agent.mentions').context(context.text, folder, part and { part }),
+    }, function(result)
+      local lines = {}
+      for _, p in ipairs(result.parts) do
+        local about = (p.detail and ' (' .. p.detail .. ')' or '') .. (p.problem and ' ! ' .. p.problem or '')
+        local line = ('%8d  %-12s  %s%s'):format(p.tokens, p.kind, p.name, about)
+        lines[#lines + 1] = (line:gsub('%c', ' '))
+      end
+      local total = ('%8d  of %d tokens of the model %s, about'):format(result.tokens, result.window, result.model)
+      table.insert(lines, total)
+      require('sandbox_agent.output').text('sandbox-agent-context://' .. (result.sessionId or 'new'), lines)
+    end)
   end,
 }
 

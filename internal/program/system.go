@@ -1,6 +1,8 @@
-// This file finds the programs that are run outside of every sandbox, with all the rights of the user.
-
-package confine
+// Package program finds the programs that are run outside of every sandbox, with all the rights of the user: those of the
+// system, and those that belong to this product.
+//
+// This file finds those of the system.
+package program
 
 import (
 	"fmt"
@@ -18,11 +20,11 @@ var systemDirs = []string{"/usr/bin", "/bin", "/usr/local/bin", "/run/current-sy
 // maxLinks is how many links one path may lead through.
 const maxLinks = 40
 
-// SystemProgram returns where a program of the system lies, links resolved. It never is one that a command may have written:
+// System returns where a program of the system lies, links resolved. It never is one that a command may have written:
 // PATH often begins with a directory of the workspace, so a program is only taken if root owns it and every step of the way
 // to it, and never out of the workspace ("" for none). To root's commands that says nothing: for root, PATH does not count.
 // It must be asked anew before each use. The error says that there is none.
-func SystemProgram(name, workspace string, env []string) (string, error) {
+func System(name, workspace string, env []string) (string, error) {
 	dirs := systemDirs
 	if os.Getuid() != 0 {
 		dirs = append(slices.Clone(dirs), filepath.SplitList(lookup(env, "PATH"))...)
@@ -79,4 +81,18 @@ func onlyRoots(path string) (real string, ok bool) {
 func belongsToRoot(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && stat.Uid == 0 && (info.Mode()&fs.ModeSymlink != 0 || info.Mode()&0o022 == 0)
+}
+
+// within reports whether path is dir or lies in it; both are clean.
+func within(dir, path string) bool {
+	return path == dir || dir == "/" || strings.HasPrefix(path, dir+"/")
+}
+
+func lookup(env []string, name string) string {
+	for _, pair := range slices.Backward(env) {
+		if v, ok := strings.CutPrefix(pair, name+"="); ok {
+			return v
+		}
+	}
+	return ""
 }

@@ -1,6 +1,6 @@
 // This file tests that no program is taken that a command may have written.
 
-package confine
+package program
 
 import (
 	"os"
@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestSystemProgram(t *testing.T) {
+func TestSystem(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, os.Chmod(put(t, filepath.Join(dir, "sh")), 0o755))
+	put(t, filepath.Join(dir, "sh"))
 	linked := t.TempDir()
 	require.NoError(t, os.Symlink("/bin/sh", filepath.Join(linked, "sh")))
 	system, err := filepath.EvalSymlinks("/bin/sh")
@@ -48,9 +48,16 @@ func TestSystemProgram(t *testing.T) {
 	}
 }
 
-func TestSystemProgramIgnoresPath(t *testing.T) {
+func TestSystemIgnoresPath(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, os.Chmod(put(t, filepath.Join(dir, "evil")), 0o755))
-	_, err := SystemProgram("evil", "", []string{"PATH=" + dir})
+	put(t, filepath.Join(dir, "evil"))
+	_, err := System("evil", "", []string{"PATH=" + dir})
 	require.Error(t, err)
+}
+
+func put(t *testing.T, path string) string {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(t, os.WriteFile(path, []byte("x"), 0o755))
+	return path
 }
