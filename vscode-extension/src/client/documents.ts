@@ -1,0 +1,53 @@
+// Tells the server of open documents such that it knows what of them is unsaved.
+import { workspace, type TextDocument } from "vscode";
+import type { LanguageClient, Middleware } from "vscode-languageclient/node";
+
+/** A longer text would not fit into a message; the server then works with the file. In UTF-16 units. */
+const longest = 300_000;
+
+/** The part of the client that sends documents. */
+type Sender = Pick<LanguageClient, "sendNotification"> & {
+  readonly code2ProtocolConverter: Pick<LanguageClient["code2ProtocolConverter"], "asUri">;
+};
+
+/** Opens documents with what is saved of them, and leaves out those that are too long. */
+export function documents(client: () => Sender): Pick<Middleware, "didOpen" | "didChange" | "didSave" | "didClose"> {
+  const open = new Set<string>();
+  const isOpen = (document: TextDocument): boolean => open.has(document.uri.toString());
+  return {
+    async didOpen(document, next) {
+      if (document.getText().length > longest) return;
+      open.add(document.uri.toString());
+      await openDocument(client(), document, next);
+    },
+    didChange: (change, next) => (isOpen(change.document) ? next(change) : Promise.resolve()),
+    didSave: (document, next) => (isOpen(document) ? next(document) : Promise.resolve()),
+    didClose: (document, next) => (open.delete(document.uri.toString()) ? next(document) : Promise.resolve()),
+  };
+}
+
+/**
+ * Opens a document. One with unsaved text is opened as it is on disk, and then changed: the server takes what a document is
+ * opened with for what is saved.
+ */
+async function openDocument(
+  client: Sender,
+  document: TextDocument,
+  next: (document: TextDocument) => Promise<void>,
+): Promise<void> {
+  const saved = document.isDirty ? await onDisk(document) : undefined;
+  if (saved === undefined || document.isClosed) return next(document);
+  await next(Object.create(document, { getText: { value: () => saved } }) as TextDocument);
+  await client.sendNotification("textDocument/didChange", {
+    textDocument: { uri: client.code2ProtocolConverter.asUri(document.uri), version: document.version },
+    contentChanges: [{ text: document.getText() }],
+  });
+}
+
+async function onDisk(document: TextDocument): Promise<string | undefined> {
+  try {
+    return new TextDecoder().decode(await workspace.fs.readFile(document.uri));
+  } catch {
+    return undefined; // it is not there any more: then all of it counts as new
+  }
+}

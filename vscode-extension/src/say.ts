@@ -1,0 +1,67 @@
+// How things are told: one sentence and what can be done about it.
+import { commands, l10n, window } from "vscode";
+import { sentence } from "./model/text";
+import { rpcError, type RpcCode, type RpcError } from "./client/rpc";
+
+interface Remedy {
+  readonly title: string;
+  readonly command: string;
+  readonly arguments?: readonly unknown[];
+}
+
+function remedies({ code, remedy }: RpcError): Remedy[] {
+  const key = { title: l10n.t("Set API Key"), command: "sandboxAgent.setApiKey" };
+  if (remedy?.includes("_API_KEY")) return [key];
+  return remediesOf(code, key);
+}
+
+function remediesOf(code: RpcCode, key: Remedy): Remedy[] {
+  const logs = { title: l10n.t("Show Logs"), command: "sandboxAgent.showLogs" };
+  const doctor = { title: l10n.t("Doctor"), command: "sandboxAgent.doctor" };
+  switch (code) {
+    case "missing":
+      return [
+        {
+          title: l10n.t("Open Settings"),
+          command: "workbench.action.openSettings",
+          arguments: ["sandboxAgent.server"],
+        },
+        doctor,
+      ];
+    case "untrusted":
+      return [{ title: l10n.t("Manage Workspace Trust"), command: "workbench.trust.manage" }];
+    case "modelUnavailable":
+      return [key];
+    case "workerUnavailable":
+    case "temporalUnavailable":
+    case "backendUnavailable":
+      return [doctor, logs];
+    case "internal":
+    case "exited":
+      return [logs];
+    default:
+      return [];
+  }
+}
+
+/** Tells of a failure, without waiting for the user. What the user has cancelled is no failure. */
+export function sayError(thrown: unknown): RpcError {
+  const error = rpcError(thrown);
+  if (error.code === "cancelled") return error;
+  const offered = remedies(error);
+  const show = error.retryable ? window.showWarningMessage : window.showErrorMessage;
+  void show(advice(error), ...offered.map(({ title }) => title)).then((title) => {
+    const remedy = offered.find((one) => one.title === title);
+    return remedy && commands.executeCommand(remedy.command, ...(remedy.arguments ?? []));
+  });
+  return error;
+}
+
+/** Tells of something, without waiting for the user. */
+export function sayInfo(text: string): void {
+  void window.showInformationMessage(text);
+}
+
+function advice({ message, remedy }: RpcError): string {
+  return remedy ? `${sentence(message)}${/[.!?…]$/.test(message) ? "" : "."} ${sentence(remedy)}` : sentence(message);
+}

@@ -1,0 +1,55 @@
+// The view "Approvals": what waits for an answer in the sessions of this window, with a badge that counts it.
+import { EventEmitter, l10n, ThemeIcon, TreeItem, window, type Disposable, type TreeDataProvider } from "vscode";
+import type { Ctx } from "../ctx";
+import { oneLine } from "../model/text";
+import { title } from "./tree";
+import type { Pending } from "./waiting";
+
+class Provider implements TreeDataProvider<Pending> {
+  private readonly changes = new EventEmitter<void>();
+  readonly onDidChangeTreeData = this.changes.event;
+
+  constructor(private readonly ctx: Ctx) {}
+
+  changed(): void {
+    this.changes.fire();
+  }
+
+  getChildren(parent?: Pending): Pending[] {
+    return parent ? [] : [...this.ctx.waiting.all];
+  }
+
+  getTreeItem(node: Pending): TreeItem {
+    const { approval, sessionId } = node;
+    const item = new TreeItem(oneLine(approval.subject) || approval.tool);
+    const session = this.ctx.sessions.get(sessionId)?.session;
+    item.id = approval.id;
+    item.description = session ? title(session) : "";
+    item.iconPath = new ThemeIcon("bell-dot");
+    item.contextValue = "approval";
+    item.tooltip = `${approval.tool}: ${approval.subject}\n\n${approval.reason}`;
+    item.accessibilityInformation = {
+      label: l10n.t(
+        "{0} asks to run {1}: {2}. {3}",
+        item.description,
+        approval.tool,
+        approval.subject,
+        approval.reason,
+      ),
+    };
+    item.command = { command: "sandboxAgent.openApproval", title: "", arguments: [node] };
+    return item;
+  }
+}
+
+/** Shows the view. */
+export function registerApprovalsView(ctx: Ctx): Disposable[] {
+  const provider = new Provider(ctx);
+  const view = window.createTreeView("sandboxAgent.approvals", { treeDataProvider: provider });
+  const update = (): void => {
+    const value = ctx.waiting.all.length;
+    view.badge = value === 0 ? undefined : { value, tooltip: l10n.t("{0} waiting for your answer", value) };
+    provider.changed();
+  };
+  return [view, ctx.waiting.onDidChange(update)];
+}

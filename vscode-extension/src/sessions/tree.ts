@@ -1,0 +1,76 @@
+// The tree of sessions as a pure function of their list: forks below what they were forked from.
+import * as l10n from "@vscode/l10n";
+import type { Session, Status } from "../../../editors/protocol";
+import { backendText, oneLine, statusText } from "../model/text";
+
+/** A session and its forks. */
+export interface Branch {
+  readonly session: Session;
+  readonly forks: readonly Branch[];
+}
+
+/** Nests forks, in the order of the list. A fork whose source is not in the list stands by itself. */
+export function branches(sessions: readonly Session[]): Branch[] {
+  const known = new Set(sessions.map(({ id }) => id));
+  const below = new Map<string, Session[]>();
+  for (const session of sessions) {
+    const parent = session.parentId && known.has(session.parentId) ? session.parentId : "";
+    below.set(parent, [...(below.get(parent) ?? []), session]);
+  }
+  const seen = new Set<string>(); // a circle cannot be, but must not hang the editor
+  const grow = (parent: string): Branch[] =>
+    (below.get(parent) ?? []).flatMap((session) => {
+      if (seen.has(session.id)) return [];
+      seen.add(session.id);
+      return [{ session, forks: grow(session.id) }];
+    });
+  return grow("");
+}
+
+/** A title on one line; never empty, so that there is something to click. */
+export function title(session: Pick<Session, "title">): string {
+  return oneLine(session.title) || l10n.t("Untitled");
+}
+
+/** What stands beside the title: what it does, where, and when it was used last. */
+export function description(session: Session, now: number): string {
+  const parts = [statusText(session.state.status), backendText(session.backend.kind), agoText(session.updatedAt, now)];
+  if (session.forkedAtTurn) parts.unshift(l10n.t("from turn {0}", session.forkedAtTurn));
+  return parts.join(" · ");
+}
+
+/** The name of the icon of a state, and of its colour. */
+export function icon(status: Status): { id: string; color?: string } {
+  switch (status) {
+    case "running":
+      return { id: "sync~spin", color: "charts.blue" };
+    case "switching":
+    case "recovering":
+      return { id: "sync~spin", color: "charts.yellow" };
+    case "waitingApproval":
+      return { id: "bell-dot", color: "list.warningForeground" };
+    case "failed":
+      return { id: "error", color: "list.errorForeground" };
+    case "paused":
+      return { id: "debug-pause" };
+    case "destroyed":
+      return { id: "trash" };
+    default:
+      return { id: "comment" };
+  }
+}
+
+/** What the menus of a session depend on. */
+export function contextValue(session: Session): string {
+  const busy = ["running", "waitingApproval", "switching", "recovering"].includes(session.state.status);
+  return ["session", ...(session.parentId ? ["fork"] : []), ...(busy ? ["busy"] : [])].join(";");
+}
+
+/** How long ago something was: "now", "5 min", "3 h", "2 d". */
+export function agoText(at: string, now: number): string {
+  const minutes = Math.floor((now - Date.parse(at)) / 60_000);
+  if (!(minutes >= 1)) return l10n.t("now");
+  if (minutes < 60) return l10n.t("{0} min ago", minutes);
+  if (minutes < 24 * 60) return l10n.t("{0} h ago", Math.floor(minutes / 60));
+  return l10n.t("{0} d ago", Math.floor(minutes / (24 * 60)));
+}

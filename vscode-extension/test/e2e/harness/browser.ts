@@ -1,0 +1,37 @@
+// This file starts the browser that shows VS Code. Nothing that it loads comes from outside this machine.
+import { chromium, type Browser, type BrowserContext } from "playwright-core";
+import { patience } from "./wait.ts";
+
+const headless = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--disable-dev-shm-usage",
+  "--mute-audio",
+];
+
+/** Starts Chromium. */
+export function launch(): Promise<Browser> {
+  const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium-headless-shell";
+  return chromium.launch({ executablePath, args: headless, timeout: patience });
+}
+
+/** Makes a profile of its own, which notes in outside what it was kept from loading. */
+export async function profile(browser: Browser, outside: string[]): Promise<BrowserContext> {
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 800 },
+    permissions: ["clipboard-read", "clipboard-write"],
+    reducedMotion: "reduce",
+  });
+  context.setDefaultTimeout(patience);
+  const foreign = (url: URL) => url.protocol.startsWith("http") && url.hostname !== "127.0.0.1";
+  await context.route(foreign, (route) => {
+    outside.push(route.request().url());
+    return route.abort();
+  });
+  return context;
+}

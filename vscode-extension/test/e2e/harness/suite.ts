@@ -1,0 +1,84 @@
+// This file gives a file of tests its one window, and a test that fails its picture.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser } from "playwright-core";
+import { launch, profile } from "./browser.ts";
+import { Conversation } from "./conversation.ts";
+import { Editor } from "./editor.ts";
+import { Installation } from "./installation.ts";
+import { Workbench } from "./workbench.ts";
+
+/** Everything that a suite has running. */
+export interface World {
+  readonly at: Installation;
+  readonly editor: Editor;
+  readonly window: Workbench;
+  readonly conversation: Conversation;
+  /** the folder that is open */
+  readonly folder: string;
+}
+
+/** How long a test may take, in milliseconds: longer than what it waits for. */
+const limit = 180_000;
+
+/** After so many failures nothing more is to be learned, and each takes a while. */
+const enough = 4;
+
+const pictures = process.env.PICTURES ?? "dist/pictures";
+
+/** Takes a picture of the window into dist/pictures. */
+export async function picture(window: Workbench, name: string): Promise<void> {
+  mkdirSync(pictures, { recursive: true });
+  await window.page.screenshot({ path: join(pictures, `${name}.png`) });
+}
+
+/** A test of a part of the suite; the window is as the test before left it. */
+export type It = (name: string, body: (world: World) => Promise<void>) => void;
+
+/** Opens a window on a folder with these files before the tests, and ends everything after them. */
+export function suite(files: Record<string, string>): It {
+  let browser: Browser | undefined;
+  let at: Installation | undefined;
+  let editor: Editor | undefined;
+  let world: World | undefined;
+  let failures = 0;
+  const outside: string[] = [];
+
+  before(
+    async () => {
+      at = await Installation.create();
+      const folder = at.folder("work", files);
+      editor = await Editor.start(at);
+      browser = await launch();
+      const window = await Workbench.open(await profile(browser, outside), editor.url(folder));
+      world = { at, editor, window, conversation: new Conversation(window), folder };
+    },
+    { timeout: limit },
+  );
+
+  after(
+    async () => {
+      await browser?.close();
+      await editor?.stop();
+      await at?.remove();
+      assert.deepEqual(outside, [], "nothing is loaded from elsewhere");
+    },
+    { timeout: limit },
+  );
+
+  return (name, body) => {
+    test(name, { timeout: limit }, async () => {
+      assert.ok(world, "there is a window");
+      assert.ok(failures < enough, `${enough} tests have failed before`);
+      try {
+        await body(world);
+      } catch (error) {
+        failures++;
+        await picture(world.window, `failed-${name.replace(/\W+/g, "-")}`);
+        throw error;
+      }
+    });
+  };
+}

@@ -1,0 +1,23 @@
+// A folder that is not trusted: its sessions can be read, nothing runs; trust makes everything work, without a restart.
+import assert from "node:assert/strict";
+import type { It } from "../harness/suite.ts";
+
+export function trust(it: It): void {
+  it("does nothing in a folder that is not trusted", async ({ window, editor }) => {
+    await window.palette();
+    assert.deepEqual(editor.servers(), [], "nothing is started before something needs it");
+    await window.page.keyboard.press("Escape");
+    await window.showViews();
+    await window.sideBar("This folder is not trusted").waitFor();
+    await window.palette();
+    await window.type(">Sandbox Agent: Session");
+    await window.rows("Show Sessions").waitFor();
+    assert.equal(await window.rows("New Session").count(), 0, "what runs something is not offered");
+    await window.page.keyboard.press("Escape");
+  });
+
+  it("works as soon as the folder is trusted", async ({ window }) => {
+    await window.trust();
+    await window.sideBar("There is no session in this folder yet").waitFor();
+  });
+}

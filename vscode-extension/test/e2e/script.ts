@@ -1,0 +1,104 @@
+// What the model of the tests says. A rule answers requests whose last message has its words in it.
+
+type Call = { name: string; arguments: Record<string, unknown> };
+
+const exec = (command: string): Call => ({ name: "exec_command", arguments: { command } });
+const patch = (...lines: string[]): Call => ({
+  name: "apply_patch",
+  arguments: { patch: ["*** Begin Patch", ...lines, "*** End Patch"].join("\n") },
+});
+
+/** Calls a tool, then says something. */
+const works = (lastUser: string, call: Call, text: string, before = "") => [
+  { match: { lastUser, step: 0 }, respond: { text: before, toolCalls: [call] } },
+  { match: { lastUser, step: 1 }, respond: { text } },
+];
+
+const numbers =
+  "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty";
+
+/** Where the answers that are streamed slowly begin and end. */
+export const upwards = { first: "one two", last: "nineteen twenty" };
+export const downwards = { first: "twenty nineteen", last: "two one" };
+
+/** Begins and ends an answer of more than 1 MiB. */
+export const longAnswer = { first: "The first line of a long answer.", last: "The last line of a long answer." };
+
+const longLines = Array.from(
+  { length: 17_000 },
+  (_, i) => `${i}. This line has \`code\` and **bold** words in it, so it is long.`,
+);
+
+/** Text that is written from right to left, with characters beyond the first plane. */
+export const rightToLeft = "שלום עולם, זה מבחן 🎉👩‍👩‍👧‍👦 של טקסט";
+
+const markdown = [
+  "Here is what I found:",
+  "",
+  "1. `main.go` prints a **greeting**",
+  "2. nothing tests it",
+  "",
+  "```go",
+  'fmt.Println("hello")',
+  "```",
+].join("\n");
+
+export const script = {
+  models: ["scripted"],
+  rules: [
+    {
+      match: { lastUser: "a long answer" },
+      respond: { text: [longAnswer.first, "", ...longLines, "", longAnswer.last].join("\n") },
+      chunking: { bytes: 4096 },
+    },
+    { match: { lastUser: "count slowly" }, respond: { text: numbers }, chunking: { bytes: 4, delayMs: 120 } },
+    {
+      match: { lastUser: "count backwards" },
+      respond: { text: numbers.split(" ").reverse().join(" ") },
+      chunking: { bytes: 4, delayMs: 120 },
+    },
+    { match: { lastUser: "right to left" }, respond: { text: rightToLeft } },
+    { match: { lastUser: "what is here" }, respond: { text: markdown }, chunking: { bytes: 8, delayMs: 5 } },
+    ...works("touch the log", exec("echo once >> log"), "Logged."),
+    ...works("keep a note", exec("echo once >> note"), "Kept."),
+    ...works(
+      "improve the poem once more",
+      patch(
+        "*** Update File: poem.txt",
+        "@@",
+        " roses are red",
+        "-violets are blue",
+        "+violets are violet",
+        "@@",
+        " sugar is sweet",
+        "-and so are you",
+        "+and so are you, mostly",
+      ),
+      "It is even better now.",
+    ),
+    ...works(
+      "improve the poem",
+      patch(
+        "*** Update File: poem.txt",
+        "@@",
+        " roses are red",
+        "-violets are blue",
+        "+violets are violet",
+        "@@",
+        " sugar is sweet",
+        "-and so are you",
+        "+and so are you, mostly",
+      ),
+      "It is better now.",
+    ),
+    ...works("touch the diary", exec("echo once >> diary"), "Noted."),
+    ...works("where am I", exec("test -e /.dockerenv && echo inside || echo outside"), "That is where."),
+    ...works("make the mark", exec("touch mark && ls"), "Marked."),
+    ...works(
+      "greet politely",
+      patch("*** Update File: greeting.txt", "@@", " first", "-hello", "+good morning", " last"),
+      "It is polite now.",
+    ),
+    { respond: { text: "You said: {{lastUser}}" } },
+  ],
+};

@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import manifest from "../../package.json";
+import texts from "../../package.nls.json";
+import { table } from "../../src/commands/table";
+
+const text = JSON.stringify(manifest);
+const declared = manifest.contributes.commands.map(({ command }) => command.replace("sandboxAgent.", ""));
+
+describe("the manifest", () => {
+  it("declares every command of the table", () => {
+    for (const name of Object.keys(table)) assert.ok(declared.includes(name), name);
+  });
+
+  it("names only commands that are declared in menus, key bindings, welcome texts and walkthroughs", () => {
+    const named = [
+      ...Object.values(manifest.contributes.menus).flatMap((menu: { command?: string }[]) =>
+        menu.map((one) => one.command ?? ""),
+      ),
+      ...manifest.contributes.keybindings.map(({ command }) => command),
+      ...[...JSON.stringify(texts).matchAll(/command:([\w.]+)/g)].map((match) => match[1] ?? ""),
+    ].filter((command) => command.startsWith("sandboxAgent.") && !command.endsWith(".focus"));
+    for (const command of named) assert.ok(declared.includes(command.replace("sandboxAgent.", "")), command);
+  });
+
+  it("has a text for every key, and a key for every text", () => {
+    const used = new Set([...text.matchAll(/"%([^%]+)%"/g)].map((match) => match[1]));
+    assert.deepEqual([...used].sort(), Object.keys(texts).sort());
+  });
+
+  it("has every key binding depend on something", () => {
+    for (const { when, command } of manifest.contributes.keybindings) assert.ok(when, command);
+  });
+
+  it("begins to work only when a view or a command needs it", () => {
+    assert.deepEqual(manifest.activationEvents, []);
+  });
+
+  it("says what it does where it is not trusted, and refuses virtual folders with a reason", () => {
+    assert.equal(manifest.capabilities.untrustedWorkspaces.supported, "limited");
+    assert.equal(manifest.capabilities.virtualWorkspaces.supported, false);
+    assert.ok(manifest.capabilities.virtualWorkspaces.description);
+    assert.deepEqual(manifest.extensionKind, ["workspace"]);
+  });
+});

@@ -1,0 +1,96 @@
+// Turns Markdown into elements, token by token: no HTML of a model is ever parsed, and no link leads anywhere by itself.
+import MarkdownIt from "markdown-it";
+import type { Token } from "markdown-it";
+import { Fragment, h, type ComponentChild, type VNode } from "preact";
+
+const parser = new MarkdownIt("default", { html: false, linkify: true, breaks: false });
+parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false }); // README.md is a file, not a domain
+parser.validateLink = (href) => safeLink(href);
+
+/** Schemes that a link of a message may have; without one it is a file of the workspace. */
+const schemes = ["http", "https", "mailto", "file"];
+
+/** "src/main.go:12" has no scheme. */
+const lineOfFile = /^[\w-]*[./][\w./-]*:\d+/;
+
+/** Reports whether a link may be offered at all. */
+export function safeLink(href: string): boolean {
+  const scheme = /^\s*([a-z][a-z0-9+.-]*):/i.exec(href)?.[1]?.toLowerCase();
+  return scheme === undefined || schemes.includes(scheme) || lineOfFile.test(href);
+}
+
+/** The elements of a text. Definitions are those of links, from elsewhere in the same message. */
+export function markdown(text: string, definitions: string): VNode {
+  const env: Record<string, unknown> = {};
+  if (definitions !== "") parser.parse(definitions, env);
+  return h(Fragment, null, ...children(parser.parse(text, env)));
+}
+
+interface Frame {
+  readonly tag: string;
+  readonly props: Record<string, unknown>;
+  readonly children: ComponentChild[];
+}
+
+/** Tags whose text may run in either direction. */
+const directed = new Set(["p", "h1", "h2", "h3", "h4", "h5", "h6", "li", "td", "th", "blockquote"]);
+
+function children(tokens: readonly Token[]): ComponentChild[] {
+  const root: Frame = { tag: "", props: {}, children: [] };
+  const stack = [root];
+  for (const token of tokens) {
+    if (token.hidden) continue; // a paragraph of a tight list
+    const top = stack[stack.length - 1] ?? root;
+    if (token.nesting === 1) {
+      stack.push({ tag: token.tag, props: props(token), children: [] });
+    } else if (token.nesting === -1) {
+      if (stack.length > 1) stack.pop();
+      (stack[stack.length - 1] ?? root).children.push(element(top));
+    } else {
+      top.children.push(leaf(token));
+    }
+  }
+  return root.children;
+}
+
+function element({ tag, props, children: inner }: Frame): ComponentChild {
+  const node = h(tag, props, ...inner);
+  return tag === "table" ? h("div", { class: "table", tabIndex: 0 }, node) : node;
+}
+
+function props(token: Token): Record<string, unknown> {
+  const out: Record<string, unknown> = {};
+  if (directed.has(token.tag)) out.dir = "auto";
+  if (token.type === "ordered_list_open") out.start = Number(token.attrGet("start") ?? 1);
+  if (token.type === "link_open") {
+    out.href = token.attrGet("href") ?? "";
+    out.title = token.attrGet("title") ?? token.attrGet("href") ?? "";
+  }
+  const align = /text-align:(\w+)/.exec(String(token.attrGet("style") ?? ""))?.[1];
+  if (align) out.class = `align-${align}`;
+  return out;
+}
+
+function leaf(token: Token): ComponentChild {
+  switch (token.type) {
+    case "inline":
+      return h(Fragment, null, ...children(token.children ?? []));
+    case "text":
+      return token.content;
+    case "softbreak":
+      return "\n";
+    case "hardbreak":
+      return h("br", null);
+    case "code_inline":
+      return h("code", { dir: "ltr" }, token.content);
+    case "code_block":
+    case "fence":
+      return h("pre", { class: "code", dir: "ltr", tabIndex: 0 }, h("code", null, token.content.replace(/\n$/, "")));
+    case "image": // nothing is loaded for a message
+      return h("a", { href: token.attrGet("src") ?? "", title: token.attrGet("src") ?? "" }, token.content || "image");
+    case "hr":
+      return h("hr", null);
+    default:
+      return token.content;
+  }
+}

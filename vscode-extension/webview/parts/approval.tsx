@@ -1,0 +1,181 @@
+// A question of the agent and its answers, where the call stands that it is about.
+import * as l10n from "@vscode/l10n";
+import { Component, type ComponentChild, type VNode } from "preact";
+import type { Approval, Scope } from "../../../editors/protocol";
+import type { Given } from "../../src/conversation/messages";
+import { sentence } from "../../src/model/text";
+import type { Store } from "../store";
+import { withCode } from "./controls";
+
+interface ApproveProps {
+  readonly approval: Approval;
+  readonly store: Store;
+}
+
+interface ApproveState {
+  /** What more is asked before the answer is given. */
+  readonly form: "none" | "always" | "deny";
+  readonly pattern: string;
+  readonly scope: Scope;
+  readonly feedback: string;
+  readonly sending: boolean;
+}
+
+/** The tool of an approval that asks whether a turn may go on beyond its budget. */
+const budgetTool = "budget";
+
+export class Approve extends Component<ApproveProps, ApproveState> {
+  override state: ApproveState = {
+    form: "none",
+    pattern: this.props.approval.pattern ?? "",
+    scope: "session",
+    feedback: "",
+    sending: false,
+  };
+
+  override render({ approval }: ApproveProps, { form }: ApproveState): ComponentChild {
+    const question = approval.tool === budgetTool ? l10n.t("May it go on?") : l10n.t("May this run?");
+    return (
+      <section class="approval" aria-label={l10n.t("Approval: {0}", approval.subject)}>
+        <div class="question" dir="auto">
+          <strong>{question}</strong> {withCode(sentence(approval.reason))}
+        </div>
+        <pre class="subject" dir="ltr" tabIndex={0}>
+          {approval.subject}
+        </pre>
+        {form === "none" && this.choices(approval)}
+        {form === "always" && this.always()}
+        {form === "deny" && this.deny()}
+      </section>
+    );
+  }
+
+  private choices({ options }: Approval): VNode {
+    const { sending } = this.state;
+    const offered = (decision: string): boolean => options.length === 0 || options.includes(decision);
+    return (
+      <div class="buttons">
+        {offered("allow") && (
+          <button class="primary" disabled={sending} onClick={() => this.answer({ decision: "allow" })}>
+            {l10n.t("Allow")}
+          </button>
+        )}
+        {options.includes("allowAlways") && (
+          <button disabled={sending} onClick={() => this.setState({ form: "always" })}>
+            {l10n.t("Always Allow…")}
+          </button>
+        )}
+        {offered("deny") && (
+          <button disabled={sending} onClick={() => this.answer({ decision: "deny" })}>
+            {l10n.t("Deny")}
+          </button>
+        )}
+        {offered("deny") && (
+          <button disabled={sending} onClick={() => this.setState({ form: "deny" })}>
+            {l10n.t("Deny and Say Why…")}
+          </button>
+        )}
+      </div>
+    );
+  }
+
+  private always(): VNode {
+    const { pattern, scope, sending } = this.state;
+    const scopes: [Scope, string][] = [
+      ["session", l10n.t("In this session")],
+      ["workspace", l10n.t("In this workspace")],
+    ];
+    return (
+      <form
+        class="form"
+        onSubmit={(event) => this.submit(event, { decision: "allowAlways", pattern: pattern.trim(), scope })}
+      >
+        <label>
+          {l10n.t("Always allow what fits:")}
+          <input
+            class="pattern"
+            dir="ltr"
+            value={pattern}
+            ref={(element) => this.enter(element)}
+            onInput={(event) => this.setState({ pattern: event.currentTarget.value })}
+          />
+        </label>
+        <fieldset>
+          <legend>{l10n.t("Where")}</legend>
+          {scopes.map(([value, name]) => (
+            <label key={value}>
+              <input
+                type="radio"
+                name="scope"
+                checked={scope === value}
+                onChange={() => this.setState({ scope: value })}
+              />{" "}
+              {name}
+            </label>
+          ))}
+        </fieldset>
+        {this.formButtons(l10n.t("Always Allow"), sending || pattern.trim() === "")}
+      </form>
+    );
+  }
+
+  private deny(): VNode {
+    const { feedback, sending } = this.state;
+    return (
+      <form class="form" onSubmit={(event) => this.submit(event, { decision: "deny", feedback: feedback.trim() })}>
+        <label>
+          {l10n.t("Why not? The agent reads this:")}
+          <textarea
+            rows={2}
+            dir="auto"
+            value={feedback}
+            ref={(element) => this.enter(element)}
+            onInput={(event) => this.setState({ feedback: event.currentTarget.value })}
+          />
+        </label>
+        {this.formButtons(l10n.t("Deny"), sending || feedback.trim() === "")}
+      </form>
+    );
+  }
+
+  private formButtons(title: string, disabled: boolean): VNode {
+    return (
+      <div class="buttons">
+        <button class="primary" type="submit" disabled={disabled}>
+          {title}
+        </button>
+        <button type="button" onClick={() => this.setState({ form: "none" })}>
+          {l10n.t("Cancel")}
+        </button>
+      </div>
+    );
+  }
+
+  private entered: Element | null = null;
+
+  /** Brings the keyboard to the first field of a form, once. */
+  private enter(element: HTMLElement | null): void {
+    if (element && element !== this.entered) element.focus();
+    if (element) this.entered = element;
+  }
+
+  private submit(event: Event, answer: Pick<Given<"answer">, "decision" | "pattern" | "scope" | "feedback">): void {
+    event.preventDefault();
+    this.answer(answer);
+  }
+
+  private answer(answer: Pick<Given<"answer">, "decision" | "pattern" | "scope" | "feedback">): void {
+    const { approval, store } = this.props;
+    if (this.state.sending) return;
+    this.setState({ sending: true });
+    void store
+      .attempt(async () => {
+        const given = { sessionId: store.sessionId ?? "", approvalId: approval.id, ...answer };
+        const { already, decidedBy } = await store.host.call("answer", given);
+        store.tell(already ? { message: l10n.t("{0} has answered already.", decidedBy) } : undefined);
+      })
+      .then((well) => {
+        if (!well) this.setState({ sending: false }); // else it goes as soon as that is known
+      });
+  }
+}
