@@ -33,33 +33,25 @@ class Server {
     const asked = [...this.approvals.values()][0];
     const seq = this.events.length + 1;
     switch (this.random(7)) {
-      case 0: {
+      case 0:
         this.emit({ type: "turn/started", turnId: ++this.turnId });
-        return;
-      }
-      case 1: {
-        this.emit({
-          type: "state/changed",
-          state: (this.state = { status: "running", reason: `${seq}`, since: at }),
-        });
-        return;
-      }
-      case 2: {
-        one && this.complete({ ...one, status: "completed", text: `whole ${seq}` });
-        return;
-      }
-      case 3: {
-        asked ? this.resolve(asked.id) : this.ask(`a${seq}`);
-        return;
-      }
-      case 4: {
+        break;
+      case 1:
+        this.state = { status: "running", reason: `${seq}`, since: at };
+        this.emit({ type: "state/changed", state: this.state });
+        break;
+      case 2:
+        if (one) this.complete({ ...one, status: "completed", text: `whole ${seq}` });
+        break;
+      case 3:
+        if (asked) this.resolve(asked.id);
+        else this.ask(`a${seq}`);
+        break;
+      case 4:
         this.start(item(seq, { status: "inProgress", kind: "userMessage", turnId: this.turnId + 1, queued: true }));
-        return;
-      }
-      default: {
+        break;
+      default:
         this.start(item(seq, { status: "inProgress", turnId: this.turnId }));
-        return;
-      }
     }
   }
 
