@@ -13,6 +13,7 @@ const harmless: ReadonlySet<CommandName> = new Set<CommandName>([
   "readOutput",
   "checkpoints",
   "diff",
+  "context",
   "backends",
   "models",
   "doctor",

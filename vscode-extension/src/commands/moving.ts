@@ -3,7 +3,7 @@ import { commands, l10n, Uri, window } from "vscode";
 import type { Backend, Session } from "../../../editors/protocol";
 import { RpcError } from "../client/rpc";
 import type { Ctx } from "../ctx";
-import { backendText } from "../model/text";
+import { backendText, sentence } from "../model/text";
 import { sayError, sayInfo } from "../say";
 import { title } from "../sessions/tree";
 import { carryOut } from "./carry";
@@ -49,7 +49,8 @@ export async function switchBackend(ctx: Ctx, argument?: unknown, to?: Backend):
       ctx.rpc.request("switch", { sessionId: session.id, backend, ...(intoNonEmpty && { intoNonEmpty }), ...options }),
   });
   if (!result) return;
-  if (result.queued) sayInfo(l10n.t("It moves to {0} when the turn has ended.", name));
+  const turn = result.afterTurnId ?? session.turnId;
+  if (result.queued) sayInfo(l10n.t("It moves to {0} when turn {1} has ended.", name, turn));
   else tellDone(ctx, session, l10n.t("It runs in {0} now: {1}.", name, summary(result.carry)), result.undo);
 }
 
@@ -76,7 +77,7 @@ export async function forkSession(ctx: Ctx, argument?: unknown): Promise<void> {
   if (newTitle === undefined) return;
   const turnId = turnOf(argument);
   const requestId = crypto.randomUUID();
-  const { session: fork } = await withProgress(ctx, l10n.t("Forking “{0}”…", title(session)), session.id, () =>
+  const { session: fork, notice } = await withProgress(ctx, l10n.t("Forking “{0}”…", title(session)), session.id, () =>
     ctx.rpc.request("fork", {
       requestId,
       sessionId: session.id,
@@ -86,6 +87,7 @@ export async function forkSession(ctx: Ctx, argument?: unknown): Promise<void> {
   );
   await ctx.sessions.attach(fork.id);
   await ctx.conversation.reveal(fork.id);
+  if (notice) sayInfo(sentence(notice));
   void ctx.listing.refresh();
 }
 

@@ -2,7 +2,7 @@
 import { commands, l10n, window } from "vscode";
 import type { ApprovalMode, Session } from "../../../editors/protocol";
 import type { Ctx } from "../ctx";
-import { stateText } from "../model/text";
+import { sentence, stateText } from "../model/text";
 import { sayInfo } from "../say";
 import { branches, description, icon, title, type Branch } from "../sessions/tree";
 import { pickModel } from "./picks";
@@ -154,9 +154,10 @@ export async function destroy(ctx: Ctx, argument?: unknown): Promise<void> {
   const question = l10n.t("Destroy “{0}”?", title(session));
   if ((await window.showWarningMessage(question, { modal: true, detail }, yes)) !== yes) return;
   const requestId = crypto.randomUUID();
-  await withProgress(ctx, l10n.t("Destroying “{0}”…", title(session)), session.id, () =>
+  const { remains } = await withProgress(ctx, l10n.t("Destroying “{0}”…", title(session)), session.id, () =>
     ctx.rpc.request("destroy", { requestId, sessionId: session.id }),
   );
   ctx.sessions.forget(session.id);
+  if (remains) sayInfo(sentence(remains));
   await ctx.listing.refresh();
 }

@@ -5,6 +5,7 @@ import { sayError } from "../say";
 import * as approvals from "./approvals";
 import * as asking from "./asking";
 import * as checkpoints from "./checkpoints";
+import * as inspecting from "./inspecting";
 import * as installation from "./installation";
 import { showMenu } from "./menu";
 import * as moving from "./moving";
@@ -41,6 +42,9 @@ export const table: Readonly<Record<string, Command>> = {
   denyApproval: approvals.denyApproval,
   denyWithFeedback: approvals.denyWithFeedback,
   showRules: approvals.showRules,
+  openPort: inspecting.openPort,
+  showContext: inspecting.showContext,
+  showMcpServers: inspecting.showMcpServers,
   doctor: installation.doctor,
   setApiKey: installation.setApiKey,
   showLogs: installation.showLogs,
