@@ -4,21 +4,19 @@ if vim.g.loaded_sandbox_agent then
 end
 vim.g.loaded_sandbox_agent = true
 
-if vim.fn.has('nvim-0.10') == 0 then
-  vim.api.nvim_create_user_command('SandboxAgent', function()
-    vim.api.nvim_echo({ { 'Sandbox Agent needs Neovim 0.10 or newer.', 'WarningMsg' } }, true, {})
-  end, { nargs = '*', bang = true, range = true, desc = 'Sandbox Agent (needs Neovim 0.10 or newer)' })
-  return
-end
+local old = vim.fn.has('nvim-0.10') == 0
 
 vim.api.nvim_create_user_command('SandboxAgent', function(args)
+  if old then
+    return vim.api.nvim_echo({ { 'Sandbox Agent needs Neovim 0.10 or newer.', 'WarningMsg' } }, true, {})
+  end
   require('sandbox_agent.command').run(args)
 end, {
   nargs = '*',
   bang = true,
   range = true,
   complete = function(lead, line, cursor)
-    return require('sandbox_agent.command').complete(lead, line, cursor)
+    return old and {} or require('sandbox_agent.command').complete(lead, line, cursor)
   end,
   desc = 'Ask Sandbox Agent and control its sessions',
 })
@@ -43,6 +41,10 @@ vim.keymap.set(
   ':SandboxAgent ask<CR>',
   { silent = true, desc = 'Sandbox Agent: ask about this' }
 )
+
+if old then
+  return
+end
 
 vim.api.nvim_create_autocmd({ 'BufReadCmd', 'BufWriteCmd' }, {
   group = vim.api.nvim_create_augroup('sandbox_agent', {}),

@@ -12,11 +12,7 @@ end
 
 local function check_neovim()
   vim.health.start('Neovim')
-  if vim.fn.has('nvim-0.10') == 1 then
-    vim.health.ok(('Neovim %s'):format(tostring(vim.version())))
-  else
-    vim.health.error('Neovim 0.10 or newer is needed', { 'Install a newer Neovim.' })
-  end
+  vim.health.ok(('Neovim %s'):format(tostring(vim.version())))
   if pcall(vim.treesitter.language.inspect, 'markdown') then
     vim.health.ok('there is a tree-sitter parser for Markdown')
   else
@@ -93,6 +89,9 @@ local function check_logs()
 end
 
 function M.check()
+  if vim.fn.has('nvim-0.10') == 0 then -- which has no vim.health yet
+    return vim.fn['health#report_error']('Neovim 0.10 or newer is needed', { 'Install a newer Neovim.' })
+  end
   check_neovim()
   check_settings()
   if check_program() then

@@ -1,4 +1,4 @@
--- What a question can mention: files, which the server reads, and what only Neovim knows, the selection and the diagnostics. How a
+-- What a question can mention: files, which the server reads, and what only Neovim knows, the selection and diagnostics. How a
 -- mention is written is the server's affair: here it is only completed, and what may be needed is sent along.
 local M = {}
 
@@ -74,9 +74,15 @@ end
 ---@return sandboxagent.Context[]?
 function M.context(text, folder, given)
   local parts = vim.list_slice(given or {})
-  if text:find('@selection', 1, true) and not vim.tbl_contains(vim.tbl_map(function(p)
-    return p.kind
-  end, parts), 'selection') then
+  if
+    text:find('@selection', 1, true)
+    and not vim.tbl_contains(
+      vim.tbl_map(function(p)
+        return p.kind
+      end, parts),
+      'selection'
+    )
+  then
     parts[#parts + 1] = selection()
   end
   if text:find('@diagnostics', 1, true) then
