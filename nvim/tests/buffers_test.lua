@@ -68,23 +68,92 @@ T.test('unsaved text and an edit on disk are both there; one undo takes back the
   write()
 end)
 
-T.test('a conflict keeps the unsaved text, is told in one line, and :SandboxAgent merge shows both', function()
-  local path, buf = open('a\n-\nb\n-\nc\n')
+--- Makes a conflict in the current buffer, and chooses what becomes of it.
+local function conflict(choice)
+  local path, buf = open('a\n-\nb\n-\nc\n-\nd\n')
   vim.api.nvim_buf_set_lines(buf, 2, 3, false, { 'mine' })
+  vim.api.nvim_buf_set_lines(buf, 6, 7, false, { 'mine too' })
+  local asked
+  T.stub(vim.ui, 'select', function(items, opts, done)
+    T.eq(nil, asked, 'asked once')
+    asked = opts.prompt
+    for _, item in ipairs(items) do
+      if opts.format_item(item) == choice then
+        return done(item)
+      end
+    end
+    done(nil)
+  end)
+  elsewhere(path, 'A\n-\ntheirs\n-\nc\n-\nd\n')
+  T.eq('A\n-\nmine\n-\nc\n-\nmine too', T.text(buf), 'what does not conflict is in, the rest as it was')
+  T.wait(function()
+    return asked
+  end, 'the question')
+  T.has(asked, 'f.txt')
+  return path, buf
+end
+
+T.test('a conflict: keep mine, and the write asks nothing', function()
+  local path, buf = conflict('Keep mine')
+  T.eq('A\n-\nmine\n-\nc\n-\nmine too', T.text(buf))
+  write()
+  T.eq('A\n-\nmine\n-\nc\n-\nmine too\n', T.content(path))
+end)
+
+T.test('a conflict: take theirs changes only what met, and one undo takes it back', function()
+  local path, buf = conflict('Take theirs')
+  T.eq('A\n-\ntheirs\n-\nc\n-\nmine too', T.text(buf))
+  T.eq(true, vim.bo[buf].modified)
+  vim.cmd('silent undo')
+  T.eq('A\n-\nmine\n-\nc\n-\nmine too', T.text(buf))
+  vim.cmd('silent redo')
+  write()
+  T.eq('A\n-\ntheirs\n-\nc\n-\nmine too\n', T.content(path))
+end)
+
+T.test('a conflict: merged in a tab, as by :SandboxAgent merge; no answer changes nothing', function()
+  local path, buf = conflict('Merge them in a tab')
+  local function in_diff()
+    local wins = vim.api.nvim_tabpage_list_wins(0)
+    return { #wins, vim.wo[wins[1]].diff, vim.wo[wins[2]].diff }
+  end
+  T.eq({ 2, true, true }, in_diff())
+  vim.api.nvim_win_set_cursor(0, { 3, 0 })
+  vim.cmd('3diffget')
+  write()
+  T.eq('A\n-\ntheirs\n-\nc\n-\nmine too\n', T.content(path))
+  vim.cmd.tabclose()
+  T.eq(buf, vim.api.nvim_get_current_buf())
+
+  local _, other = conflict('nothing of this')
+  T.eq('A\n-\nmine\n-\nc\n-\nmine too', T.text(other))
+  vim.cmd('SandboxAgent merge')
+  T.eq({ 2, true, true }, in_diff())
+  vim.cmd.tabclose()
+  vim.cmd('bwipeout!')
+end)
+
+T.test('a conflict in a buffer that the user is not in: one line tells, the question waits for the user', function()
+  local path, buf = open('a\nb\n')
+  vim.api.nvim_buf_set_lines(buf, 1, 2, false, { 'mine' })
+  local asked
+  T.stub(vim.ui, 'select', function(_, _, done)
+    asked = true
+    done(nil)
+  end)
   local said = T.messages()
-  elsewhere(path, 'A\n-\ntheirs\n-\nc\n')
-  T.eq('A\n-\nmine\n-\nc', T.text(buf), 'what does not conflict is in')
+  vim.cmd('new')
+  elsewhere(path, 'a\ntheirs\n')
   T.eq(1, #said)
   T.has(said[1], 'met your unsaved text, which stays')
-  elsewhere(path, 'A\n-\ntheirs\n-\nC\n')
-  T.eq('A\n-\nmine\n-\nC', T.text(buf))
-  vim.cmd('SandboxAgent merge')
-  T.eq({ 2, true, true }, {
-    #vim.api.nvim_tabpage_list_wins(0),
-    vim.wo[vim.api.nvim_tabpage_list_wins(0)[1]].diff,
-    vim.wo[vim.api.nvim_tabpage_list_wins(0)[2]].diff,
-  })
-  vim.cmd.tabclose()
+  elsewhere(path, 'a\ntheirs again\n')
+  T.eq({ 1, nil }, { #said, asked }, 'told once')
+  vim.cmd('close')
+  T.wait(function()
+    return asked
+  end, 'the question')
+  T.eq('a\nmine', T.text(buf))
+  vim.cmd('bwipeout!')
 end)
 
 T.test('Neovim itself asks nothing when it finds the change first', function()
@@ -195,7 +264,7 @@ T.test('end to end: what the user types while a turn runs and an edit of the age
   vim.api.nvim_buf_set_lines(buf, 0, 1, false, { '# My notes' })
   vim.cmd('SandboxAgent approve')
   T.done(session, 1)
-  T.eq('# Notes\r\n\r\n- a\r\n- b\r\n', T.content(dir .. '/NOTES.md'))
+  T.eq('# Notes\r\n\r\n- a\r\n', T.content(dir .. '/NOTES.md'), 'nothing is written under what was typed')
   T.eq('# My notes\n\n- a\n- b', T.text(buf))
   T.eq({ true, 'dos' }, { vim.bo[buf].modified, vim.bo[buf].fileformat })
   vim.api.nvim_buf_call(buf, function()

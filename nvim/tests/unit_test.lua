@@ -57,6 +57,22 @@ T.test('merge: what one side did alone always comes out whole', function()
   end
 end)
 
+T.test('merge: preferring theirs keeps what ours did elsewhere', function()
+  local merge = require('sandbox_agent.merge')
+  local function check(base, ours, theirs, want)
+    local function lines(text)
+      return vim.split(text, '')
+    end
+    T.eq(want, table.concat(merge.preferring_theirs(lines(base), lines(ours), lines(theirs))))
+  end
+  check('a-b-c', 'a-b-c', 'a-B-c', 'a-B-c')
+  check('a-b-c', 'A-b-c', 'a-b-C', 'A-b-C')
+  check('a-b-c', 'a-x-C', 'a-y-c', 'a-y-C')
+  check('a-b-c', 'a-c', 'a-y-c', 'a-y-c')
+  check('a-b', 'a1-b', 'a2-b', 'a2-b')
+  check('a-b', '1a-b', 'a-b2', '1a-b2')
+end)
+
 T.test('settings: wrong and unknown ones are told in one line, right ones count', function()
   local config = require('sandbox_agent.config')
   local said = T.messages()
@@ -173,7 +189,6 @@ T.test('a program that ends at once is one line, and is tried again with the nex
   os.remove(require('sandbox_agent.log').path())
   require('sandbox_agent').setup()
 end)
-
 
 T.test('mentions: files, the selection and what is wrong with the code', function()
   local mentions = require('sandbox_agent.mentions')

@@ -105,15 +105,17 @@ function allow_write(buf)
   })
 end
 
-local function tell_conflict(buf, count)
-  local name = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ':t')
-  require('sandbox_agent.say').warn(
-    ('%d change%s in %s met your unsaved text, which stays; :SandboxAgent merge shows both.'):format(
-      count,
-      count == 1 and '' or 's',
-      name
-    )
-  )
+--- Notes that the user knows what the file has now: the next write keeps the buffer, without a question.
+---@param buf integer
+---@param theirs string[] lines of the file
+function M.seen(buf, theirs)
+  local doc = documents.get(buf)
+  if not doc then
+    return
+  end
+  doc.base, doc.stamp = theirs, disk.stamp(buf)
+  note_time(buf)
+  allow_write(buf)
 end
 
 --- Brings a buffer up to its file. Reports whether it has everything that is in the file.
@@ -152,7 +154,7 @@ function M.refresh(buf)
     end
   end
   if conflicts > 0 then
-    tell_conflict(buf, conflicts)
+    require('sandbox_agent.conflicts').ask(buf, conflicts)
     doc.base = doc.base or base
     return false
   end

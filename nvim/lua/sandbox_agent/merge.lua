@@ -77,4 +77,58 @@ function M.edits(base, ours, theirs)
   return edits, conflicts
 end
 
+--- Stretches of the base that one side changed, or both in each other's way.
+local function regions(ours, theirs)
+  local all = {}
+  for side, list in pairs({ ours = ours, theirs = theirs }) do
+    for _, hunk in ipairs(list) do
+      all[#all + 1] = { side = side, hunk = hunk }
+    end
+  end
+  table.sort(all, function(x, y)
+    if x.hunk.from ~= y.hunk.from then
+      return x.hunk.from < y.hunk.from
+    end
+    return x.hunk.till < y.hunk.till
+  end)
+  local found = {}
+  for _, one in ipairs(all) do
+    local hunk, last = one.hunk, found[#found]
+    local joins = last and (hunk.from < last.till or (hunk.till == last.from and hunk.from == last.till))
+    if not joins then
+      last = { from = hunk.from, till = hunk.till, ours = {}, theirs = {} }
+      found[#found + 1] = last
+    end
+    last.till = math.max(last.till, hunk.till)
+    table.insert(last[one.side], hunk)
+  end
+  return found
+end
+
+--- Appends the lines from..till-1 of the base, with some hunks in there applied.
+local function append(lines, base, from, till, changes)
+  for _, hunk in ipairs(changes) do
+    vim.list_extend(lines, base, from, hunk.from - 1)
+    vim.list_extend(lines, hunk.lines)
+    from = hunk.till
+  end
+  vim.list_extend(lines, base, from, till - 1)
+end
+
+--- What both sides made of base; where they are in each other's way, it is theirs.
+---@param base string[]
+---@param ours string[]
+---@param theirs string[]
+---@return string[]
+function M.preferring_theirs(base, ours, theirs)
+  local lines, from = {}, 1
+  for _, region in ipairs(regions(hunks(base, ours), hunks(base, theirs))) do
+    append(lines, base, from, region.from, {})
+    append(lines, base, region.from, region.till, #region.theirs > 0 and region.theirs or region.ours)
+    from = region.till
+  end
+  append(lines, base, from, #base + 1, {})
+  return lines
+end
+
 return M

@@ -183,22 +183,7 @@ M.checkpoints = {
 
 M.merge = {
   run = function()
-    local buf = vim.api.nvim_get_current_buf()
-    local theirs = require('sandbox_agent.disk').read(buf)
-    if not theirs then
-      return say.info('This buffer shows no file.')
-    end
-    local filetype = vim.bo[buf].filetype
-    vim.cmd('tab split')
-    vim.cmd.diffthis()
-    local other = vim.api.nvim_create_buf(false, true)
-    vim.api.nvim_buf_set_lines(other, 0, -1, false, theirs)
-    vim.bo[other].bufhidden, vim.bo[other].modifiable = 'wipe', false
-    vim.api.nvim_open_win(other, true, { split = 'right', win = 0 })
-    vim.bo[other].filetype = filetype
-    vim.wo[0][0].winbar = ' on disk: do takes a change from here into yours'
-    vim.cmd.diffthis()
-    vim.cmd.wincmd('p')
+    require('sandbox_agent.conflicts').compare(vim.api.nvim_get_current_buf())
   end,
 }
 
