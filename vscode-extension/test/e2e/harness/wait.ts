@@ -9,12 +9,12 @@ export async function until<T>(
   what: string | (() => string),
   condition: () => T | Promise<T>,
   milliseconds = patience,
-): Promise<NonNullable<T>> {
+): Promise<Exclude<T, false | null | undefined>> {
   const end = Date.now() + milliseconds;
   for (;;) {
     const found = await condition();
     if (found) {
-      return found;
+      return found as Exclude<T, false | null | undefined>;
     }
     if (Date.now() > end) {
       throw new Error(`timed out: ${typeof what === "string" ? what : what()}`);

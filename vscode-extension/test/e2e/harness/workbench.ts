@@ -81,6 +81,23 @@ export class Workbench {
     });
   }
 
+  /** The commands that the palette offers for some words, once there is one. */
+  offered(words: string): Promise<string[]> {
+    return until(`commands for ${words}`, async () => {
+      try {
+        await this.palette();
+        await this.#input.fill(`>${words}`, { timeout: moment });
+        await this.rows(words).first().waitFor({ timeout: moment });
+        const names = await this.quick.locator(".monaco-list-row .label-name").allInnerTexts();
+        return names.length > 0 && names;
+      } catch {
+        return undefined;
+      } finally {
+        await this.page.keyboard.press("Escape");
+      }
+    });
+  }
+
   /** Runs a command of ours. */
   command(title: string): Promise<void> {
     return this.run(`Sandbox Agent: ${title}`);
@@ -167,10 +184,11 @@ export class Workbench {
     await this.page.mouse.up();
   }
 
-  /** Does something with an entry of a tree, from its menu. */
+  /** Does something with an entry of a tree, by one of the buttons that it has. */
   async act(entry: string, title: string): Promise<void> {
-    await this.tree(entry).click({ button: "right" });
-    await this.page.locator(".monaco-menu").getByRole("menuitem", { name: title, exact: true }).click();
+    const row = this.tree(entry);
+    await row.hover();
+    await row.getByRole("button", { name: title, exact: true }).click();
   }
 
   async openFile(name: string): Promise<void> {
