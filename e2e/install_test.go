@@ -274,7 +274,7 @@ func (s *stream) wait() int {
 func (s *stream) durable() []editors.EventMessage {
 	var out []editors.EventMessage
 	for _, e := range s.all() {
-		if e.Event.Type != editors.ItemDelta {
+		if e.Event.Type.Durable() {
 			out = append(out, e)
 		}
 	}

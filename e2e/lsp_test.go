@@ -148,7 +148,7 @@ func (e *editor) untilEvent(what string, want func(editors.EventMessage) bool) e
 func (e *editor) durable() []editors.EventMessage {
 	var out []editors.EventMessage
 	for _, ev := range e.events {
-		if ev.Event.Type != editors.ItemDelta {
+		if ev.Event.Type.Durable() {
 			out = append(out, ev)
 		}
 	}

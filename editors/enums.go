@@ -40,6 +40,7 @@ var enums = map[string][]string{
 		"usage/updated",
 		"backend/changed",
 		"background/changed",
+		"connection/changed",
 	},
 	"BackendKind": {
 		"local",

@@ -13,7 +13,7 @@ const EventMethod = "sandboxAgent/event"
 // EventType names an event.
 type EventType string
 
-// The events. All but ItemDelta are durable: numbered by seq, gapless and in order.
+// The events. All but ItemDelta and ConnectionChanged are durable: numbered by seq, gapless and in order.
 const (
 	SessionUpdated    EventType = "session/updated"
 	StateChanged      EventType = "state/changed"
@@ -29,7 +29,12 @@ const (
 	UsageUpdated      EventType = "usage/updated"
 	BackendChanged    EventType = "backend/changed"
 	BackgroundChanged EventType = "background/changed"
+	ConnectionChanged EventType = "connection/changed"
 )
+
+// Durable tells whether an event has a seq of its own and is part of the session's history. The others carry the seq of one
+// that is, and may be lost or come again.
+func (t EventType) Durable() bool { return t != ItemDelta && t != ConnectionChanged }
 
 // EventMessage is what EventMethod carries.
 type EventMessage struct {
@@ -44,7 +49,7 @@ type Event struct {
 	Type EventType `json:"type"`
 
 	Session    *Session        `json:"session,omitempty"`    // session/updated
-	State      *State          `json:"state,omitempty"`      // state/changed
+	State      *State          `json:"state,omitempty"`      // state/changed; connection/changed, when connected
 	TurnID     int             `json:"turnId,omitempty"`     // turn/*
 	Status     TurnStatus      `json:"status,omitempty"`     // turn/completed
 	Error      *ErrorData      `json:"error,omitempty"`      // turn/completed, when failed
@@ -66,6 +71,13 @@ type Event struct {
 	Stream   string `json:"stream,omitempty" enum:"text,reasoning,stdout,stderr,arguments"`
 	Data     string `json:"data,omitempty"`
 	Encoding string `json:"encoding,omitempty" enum:"utf8,base64"` // of Data
+
+	// connection/changed
+
+	Connected bool      `json:"connected,omitempty"`
+	Reason    string    `json:"reason,omitempty"` // who is missing, one sentence; when not connected
+	Remedy    string    `json:"remedy,omitempty"`
+	Since     time.Time `json:"since,omitzero"` // since when it is connected or not
 }
 
 // MarshalJSON implements json.Marshaler: an event has the fields that its type promises even where they are empty.
@@ -80,6 +92,11 @@ func (e Event) MarshalJSON() ([]byte, error) {
 		if e.Background == nil {
 			e.Background = []BackgroundCommand{}
 		}
+	case ConnectionChanged:
+		return json.Marshal(struct {
+			plain
+			Connected bool `json:"connected"`
+		}{plain(e), e.Connected})
 	case ItemDelta:
 		if e.Encoding == "" {
 			e.Encoding = "utf8"
@@ -131,5 +148,6 @@ func Events() []EventDoc {
 		{UsageUpdated, []string{"usage"}, nil, true, "The session's token counts changed."},
 		{BackendChanged, []string{"backend"}, nil, true, "The session moved to another sandbox."},
 		{BackgroundChanged, []string{"background"}, nil, true, "A command went to the background, or one there ended."},
+		{ConnectionChanged, []string{"connected", "reason", "remedy", "since", "state"}, []string{"reason", "remedy", "state"}, false, "The session cannot be followed, or its turn has no worker; or it is so no more, and state is the session's. Not part of history: it carries the seq of the last event sent, and may come again."},
 	}
 }

@@ -579,7 +579,7 @@ export interface ErrorData {
 }
 
 /** EventType names an event. */
-export type EventType = "session/updated" | "state/changed" | "turn/started" | "turn/completed" | "item/started" | "item/delta" | "item/completed" | "approval/requested" | "approval/resolved" | "queue/changed" | "checkpoint/created" | "usage/updated" | "backend/changed" | "background/changed";
+export type EventType = "session/updated" | "state/changed" | "turn/started" | "turn/completed" | "item/started" | "item/delta" | "item/completed" | "approval/requested" | "approval/resolved" | "queue/changed" | "checkpoint/created" | "usage/updated" | "backend/changed" | "background/changed" | "connection/changed";
 
 /** EventMessage is what EventMethod carries. */
 export interface EventMessage {
@@ -604,7 +604,8 @@ export type Event =
   | CheckpointCreatedEvent
   | UsageUpdatedEvent
   | BackendChangedEvent
-  | BackgroundChangedEvent;
+  | BackgroundChangedEvent
+  | ConnectionChangedEvent;
 
 /** The session's description changed (title, model, settings). */
 export interface SessionUpdatedEvent {
@@ -616,7 +617,7 @@ export interface SessionUpdatedEvent {
 /** The session's state changed; the reason says what is waited for. */
 export interface StateChangedEvent {
   type: "state/changed";
-  /** state/changed */
+  /** state/changed; connection/changed, when connected */
   state: State;
 }
 
@@ -717,6 +718,19 @@ export interface BackgroundChangedEvent {
   type: "background/changed";
   /** background/changed */
   background: BackgroundCommand[];
+}
+
+/** The session cannot be followed, or its turn has no worker; or it is so no more, and state is the session's. Not part of history: it carries the seq of the last event sent, and may come again. */
+export interface ConnectionChangedEvent {
+  type: "connection/changed";
+  connected: boolean;
+  /** who is missing, one sentence; when not connected */
+  reason?: string;
+  remedy?: string;
+  /** since when it is connected or not */
+  since: string;
+  /** state/changed; connection/changed, when connected */
+  state?: State;
 }
 
 /** Checkpoint describes an immutable picture of a workspace. */

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -55,6 +56,19 @@ func TestAskPrintsEventsAsJSON(t *testing.T) {
 		require.GreaterOrEqual(t, e.Seq, last)
 		last = e.Seq
 	}
+}
+
+func TestAskTellsThatTheSessionCannotBeFollowed(t *testing.T) {
+	f := newFake()
+	f.turn = slices.Insert(answerTurn(), 3,
+		editors.Event{Type: editors.ConnectionChanged, Reason: "no worker is running", Remedy: "Run: sandbox-agent worker start"},
+		editors.Event{Type: editors.ConnectionChanged, Connected: true, State: &editors.State{Status: editors.StatusRunning}},
+	)
+	out := runVerb(t, f, "ask", "hi")
+	require.Equal(t, outcome{statusDone, "Hello\n", "! Waiting: no worker is running. Run: sandbox-agent worker start\n· The session goes on.\n"}, out)
+	f.sink = nil
+	out = runVerb(t, f, "ask", "--json", "hi")
+	require.Equal(t, 1, strings.Count(out.stdout, `"connected":false`))
 }
 
 func TestAskFindsItsSession(t *testing.T) {

@@ -99,7 +99,7 @@ func (f *fake) emit(e editors.Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	seq := f.seq
-	if e.Type != editors.ItemDelta {
+	if e.Type.Durable() {
 		f.seq++
 		seq = f.seq
 	}

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"strings"
 	"syscall"
 	"time"
 
@@ -47,7 +46,6 @@ type follower struct {
 
 	approvals bool // some were pending at first
 	stopped   bool // the user has asked for the end once
-	trouble   string
 
 	done   bool
 	status int
@@ -118,7 +116,7 @@ func (f *follower) take(ctx context.Context, e editors.EventMessage) error {
 	if e.SessionID != f.session {
 		return nil
 	}
-	if e.Event.Type == editors.ItemDelta {
+	if !e.Event.Type.Durable() {
 		return f.print.event(e)
 	}
 	if e.Seq <= f.last {
@@ -190,17 +188,19 @@ func (f *follower) ask(a editors.Approval) error {
 	return errWaiting
 }
 
-// resync asks for what the connection may have missed, and tells what is waited for.
+// resync asks for what the connection may have missed. Why nobody answers is told by events.
 func (f *follower) resync(ctx context.Context) error {
 	params := editors.AttachParams{SessionID: f.session, AfterSeq: &f.last}
 	result, err := call(ctx, f.probe, editors.Attach, params)
-	if err != nil {
-		return f.unreachable(err)
+	if err == nil {
+		_, err = call(ctx, f.probe, editors.Detach, editors.SessionParams{SessionID: f.session})
 	}
-	if _, err := call(ctx, f.probe, editors.Detach, editors.SessionParams{SessionID: f.session}); err != nil {
-		return f.unreachable(err)
+	switch {
+	case err != nil && asKnown(err).Code == editors.CodeNotFound:
+		return err
+	case err != nil:
+		return nil
 	}
-	f.waitsFor(result.State)
 	f.busy = busy(result.State.Status)
 	if result.Items != nil {
 		err = f.skipped(result)
@@ -227,33 +227,6 @@ func (f *follower) takePast(ctx context.Context, r editors.AttachResult) error {
 			return err
 		}
 	}
-	return nil
-}
-
-// waitsFor tells what a session waits for that no event tells, once.
-func (f *follower) waitsFor(s editors.State) {
-	trouble := ""
-	if s.Status == editors.StatusRecovering {
-		trouble = s.Reason
-	}
-	if trouble == f.trouble {
-		return
-	}
-	f.trouble = trouble
-	if trouble == "" {
-		f.a.notice("The session goes on.")
-		return
-	}
-	f.a.notice(strings.TrimSpace("Waiting: " + trouble + ". " + s.Remedy))
-}
-
-// unreachable tells why the session cannot be asked, once; unless it is gone, it is waited for.
-func (f *follower) unreachable(err error) error {
-	known := asKnown(err)
-	if known.Code == editors.CodeNotFound {
-		return err
-	}
-	f.waitsFor(editors.State{Status: editors.StatusRecovering, Reason: known.Message, Remedy: known.Remedy})
 	return nil
 }
 

@@ -65,6 +65,8 @@ func (p *textPrinter) event(e editors.EventMessage) error {
 		}
 	case editors.StateChanged:
 		p.state(event.State)
+	case editors.ConnectionChanged:
+		p.connection(event)
 	case editors.TurnEnded:
 		if p.turn == 0 || event.TurnID == p.turn {
 			p.turnEnded(event)
@@ -253,6 +255,15 @@ func (p *textPrinter) state(s *editors.State) {
 	if s != nil {
 		p.waits, p.since = strings.TrimSpace(s.Reason+" "+s.Remedy), s.Since
 	}
+}
+
+// connection tells that the session cannot be followed, or that it can again.
+func (p *textPrinter) connection(e editors.Event) {
+	if e.Connected {
+		p.note(p.term.dim("· The session goes on."))
+		return
+	}
+	p.note(p.term.yellow("! ") + strings.TrimSpace("Waiting: "+line(e.Reason)+". "+line(e.Remedy)))
 }
 
 // longSince is from when on it is worth telling how long something is waited for.

@@ -42,6 +42,10 @@ export function describe({ event, seq }: EventMessage): string {
       return `${event.usage.inputTokens + event.usage.outputTokens} tokens`;
     case "backend/changed":
       return event.backend.kind;
+    case "background/changed":
+      return `${event.background.length} in the background`;
+    case "connection/changed":
+      return event.connected ? (event.state?.status ?? "connected") : (event.reason ?? "");
     default: {
       const unknown: never = event;
       return `${seq} ${String(unknown)}`;

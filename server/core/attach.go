@@ -4,6 +4,7 @@ package core
 
 import (
 	"context"
+	"time"
 
 	"sandboxagent/editors"
 )
@@ -42,7 +43,9 @@ func (c *Core) attachResult(ctx context.Context, w *watcher, p editors.AttachPar
 	if v.Snapshot {
 		v.Items, before = snapshotPage(p.SessionID, v)
 	}
-	c.overlay(ctx, &v.Session)
+	if c.overlay(ctx, &v.Session) { // it is to be told when that is over
+		w.lose(noWorkerPolls(v.Session.State.Reason, v.Session.State.Remedy), time.Now())
+	}
 	c.fillView(ctx, v)
 	result := editors.AttachResult{
 		Session: v.Session, State: v.Session.State, Seq: v.Seq, Before: before, PendingApprovals: v.Approvals, Queued: v.Queued,

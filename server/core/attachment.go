@@ -26,6 +26,7 @@ type attachment struct {
 	cursor  int64 // seq of the last durable event delivered
 	places  map[placeKey]place
 	pending map[string]editors.Approval // approvals told of and not resolved
+	told    connection                  // what it was last told of that; at first, that all is well
 	reread  []editors.EventMessage      // events read from the workflow because the log no longer had them
 	moved   chan struct{}               // closed at the next change; nil when nobody waits
 }
@@ -96,10 +97,13 @@ func (a *attachment) peek() (m editors.EventMessage, ok bool, err error) {
 	defer w.mu.Unlock()
 	m, there, known := w.events.after(a.cursor)
 	switch {
-	case !known:
-		return m, false, errLagging
 	case there:
 		return m, true, nil
+	case w.connection.differs(a.told):
+		a.told = w.connection
+		return editors.EventMessage{SessionID: w.id, Seq: a.cursor, At: time.Now().UTC(), Event: w.connection.event(w.session)}, true, nil
+	case !known:
+		return m, false, errLagging
 	case w.events.last() < a.cursor:
 		return m, false, nil // the watcher does not know yet which of its open items the client has seen completed
 	}
@@ -137,7 +141,7 @@ func (a *attachment) delivered(m editors.EventMessage) {
 	a.busy = false
 	defer a.moveLocked()
 	switch e := m.Event; e.Type {
-	case editors.ItemDelta:
+	case editors.ItemDelta, editors.ConnectionChanged:
 		return
 	case editors.ItemEnded:
 		for key := range a.places {

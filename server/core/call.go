@@ -193,16 +193,17 @@ func (c *Core) noTemporal(ctx context.Context, what string, cause error) *editor
 	return e.WithRemedy("Start that Temporal server, or correct its address. " + remedyDoctor)
 }
 
-// overlay replaces a running session's state by what it really waits for when no worker carries it on.
-func (c *Core) overlay(ctx context.Context, s *editors.Session) {
+// overlay replaces a running session's state by what it really waits for when no worker carries it on, and tells whether it did.
+func (c *Core) overlay(ctx context.Context, s *editors.Session) bool {
 	if s.State.Status != editors.StatusRunning && s.State.Status != editors.StatusSwitching {
-		return
+		return false
 	}
-	missing, remedy := c.missingWorker(ctx, *s)
-	if missing == "" {
-		return
+	reason, remedy := c.missingWorker(ctx, *s)
+	if reason == "" {
+		return false
 	}
-	s.State = editors.State{Status: editors.StatusRecovering, Reason: missing, Remedy: remedy, Since: s.State.Since}
+	s.State = editors.State{Status: editors.StatusRecovering, Reason: reason, Remedy: remedy, Since: s.State.Since}
+	return true
 }
 
 // missingWorker says which worker the session's turn waits for, "" when none is missing as far as can be told.

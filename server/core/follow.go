@@ -33,7 +33,7 @@ func (c *Core) watch(id string) *watcher {
 			c.fillEvents(ctx, v)
 		}
 		return v, err
-	}, c.log.Debug)
+	}, c.obstacle, c.log.Debug)
 	c.watchers[id] = &watched{watcher: w, users: 1}
 	w.start(c.ctx, func(ctx context.Context) { c.listen(ctx, w) })
 	return w

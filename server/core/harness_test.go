@@ -89,7 +89,7 @@ func (r *recorder) until(t *testing.T, what string, met func([]editors.EventMess
 func hasSeq(seq int64) func([]editors.EventMessage) bool {
 	return func(events []editors.EventMessage) bool {
 		for _, m := range events {
-			if m.Event.Type != editors.ItemDelta && m.Seq >= seq {
+			if m.Event.Type.Durable() && m.Seq >= seq {
 				return true
 			}
 		}

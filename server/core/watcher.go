@@ -16,6 +16,7 @@ import (
 
 const (
 	pollAlways  = 5 * time.Second       // a lost bell costs at most this
+	pollTurn    = 3 * time.Second       // while a turn runs: its user is to know soon that it cannot be followed
 	pollBlind   = time.Second           // while a turn runs and nothing rings
 	pollHinted  = 50 * time.Millisecond // when a bell told of an event that is not there yet
 	hintedPolls = 20
@@ -28,31 +29,39 @@ const (
 type watcher struct {
 	id   string
 	view func(ctx context.Context, afterSeq *int64) (agent.View, error)
-	log  func(msg string, args ...any)
+	// missing says what stands between the session and who follows it, nil when nothing does as far as can be told.
+	missing func(context.Context, editors.Session) *editors.Error
+	log     func(msg string, args ...any)
 
-	kicks chan struct{} // holds one token when there may be something new
+	kicks   chan struct{} // holds one token when there may be something new
+	checked time.Time     // when follow last found that a quiet turn has its worker
 
-	mu      sync.Mutex
-	ready   bool
-	events  eventLog
-	session editors.Session
-	open    map[string]*openItem
-	held    []frame
-	heldLen int
-	hint    int64 // the highest seq a bell told of
-	hinted  int   // looks in vain for it
-	blind   bool  // nothing rings
-	gone    bool  // the session was destroyed or cannot be found
-	readers map[*attachment]struct{}
+	mu         sync.Mutex
+	ready      bool
+	events     eventLog
+	session    editors.Session
+	open       map[string]*openItem
+	held       []frame
+	heldLen    int
+	hint       int64     // the highest seq a bell told of
+	hinted     int       // looks in vain for it
+	blind      bool      // nothing rings
+	gone       bool      // the session was destroyed or cannot be found
+	heard      time.Time // when something of the session last came
+	connection connection
+	readers    map[*attachment]struct{}
 
 	cancel context.CancelFunc
 	jobs   conc.WaitGroup
 }
 
-func newWatcher(id string, view func(context.Context, *int64) (agent.View, error), log func(string, ...any)) *watcher {
+func newWatcher(
+	id string, view func(context.Context, *int64) (agent.View, error),
+	missing func(context.Context, editors.Session) *editors.Error, log func(string, ...any),
+) *watcher {
 	return &watcher{
-		id: id, view: view, log: log, kicks: make(chan struct{}, 1), blind: true,
-		open: make(map[string]*openItem), readers: make(map[*attachment]struct{}),
+		id: id, view: view, missing: missing, log: log, kicks: make(chan struct{}, 1), blind: true,
+		open: make(map[string]*openItem), readers: make(map[*attachment]struct{}), heard: time.Now(),
 	}
 }
 
@@ -120,6 +129,7 @@ func (w *watcher) follow(ctx context.Context) {
 	timer := time.NewTimer(pollAlways)
 	defer timer.Stop()
 	failures := 0
+	var failing time.Time // since when nothing can be read
 	for {
 		select {
 		case <-ctx.Done():
@@ -127,11 +137,16 @@ func (w *watcher) follow(ctx context.Context) {
 		case <-w.kicks:
 		case <-timer.C:
 		}
-		if err := w.catchUp(w.quietly(ctx)); err != nil {
+		if failures == 0 {
+			failing = time.Now()
+		}
+		if err := w.attempt(ctx, failing); err != nil {
 			failures++
 			w.log("session not readable", "session", w.id, "error", err)
+			w.missed(ctx, err, failing)
 		} else {
 			failures = 0
+			w.reached(ctx)
 		}
 		timer.Reset(w.pollAfter(failures))
 	}
@@ -149,8 +164,12 @@ func (w *watcher) quietly(ctx context.Context) context.Context {
 func (w *watcher) pollAfter(failures int) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	running := w.session.State.Status == editors.StatusRunning || w.session.State.Status == editors.StatusWaitingApproval
+	running := w.turning() || w.session.State.Status == editors.StatusWaitingApproval
 	switch {
+	case failures > 0 && !w.connection.lost: // nobody knows yet
+		return pollFailed
+	case failures > 0 && running:
+		return min(pollFailed<<min(failures-1, 10), pollTurn)
 	case failures > 0:
 		return min(pollFailed<<min(failures-1, 10), pollAlways)
 	case w.hint > w.events.last() && w.hinted < hintedPolls:
@@ -158,6 +177,8 @@ func (w *watcher) pollAfter(failures int) time.Duration {
 		return pollHinted
 	case w.blind && running:
 		return pollBlind
+	case running:
+		return pollTurn
 	}
 	return pollAlways
 }
@@ -216,6 +237,7 @@ func (w *watcher) take(v agent.View) {
 		w.gone = true
 	}
 	if w.events.last() != before {
+		w.heard = time.Now()
 		w.wake()
 	}
 }
@@ -258,6 +280,7 @@ func (w *watcher) apply(m editors.EventMessage) {
 func (w *watcher) frame(f frame) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.heard = time.Now()
 	if !w.ready || f.seq > w.events.last() {
 		w.hold(f)
 		return

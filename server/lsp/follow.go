@@ -126,6 +126,8 @@ func (f *follower) apply(ctx context.Context, e editors.EventMessage) *turnEnd {
 		if event.State != nil {
 			f.progress.report(event.State.Reason)
 		}
+	case editors.ConnectionChanged:
+		f.progress.report(awaited(event))
 	case editors.ItemStarted:
 		if event.Item != nil && event.Item.Kind == editors.ToolCall && event.Item.TurnID == f.asked.TurnID {
 			f.progress.report(event.Item.Tool + " " + clip(event.Item.Arguments, 120))
@@ -148,6 +150,14 @@ func (f *follower) apply(ctx context.Context, e editors.EventMessage) *turnEnd {
 		}
 	}
 	return nil
+}
+
+// awaited says what a session waits for when its connection has changed.
+func awaited(e editors.Event) string {
+	if e.Connected && e.State != nil {
+		return e.State.Reason
+	}
+	return sentence("Waiting: "+e.Reason+".", e.Remedy)
 }
 
 func endOf(e editors.Event) *turnEnd {

@@ -458,6 +458,7 @@
 ---| "usage/updated"
 ---| "backend/changed"
 ---| "background/changed"
+---| "connection/changed"
 
 ---EventMessage is what EventMethod carries.
 ---@class sandboxagent.EventMessage
@@ -482,6 +483,7 @@
 ---| sandboxagent.UsageUpdatedEvent
 ---| sandboxagent.BackendChangedEvent
 ---| sandboxagent.BackgroundChangedEvent
+---| sandboxagent.ConnectionChangedEvent
 
 ---The session's description changed (title, model, settings).
 ---@class sandboxagent.SessionUpdatedEvent
@@ -491,7 +493,7 @@
 ---The session's state changed; the reason says what is waited for.
 ---@class sandboxagent.StateChangedEvent
 ---@field type "state/changed"
----@field state sandboxagent.State state/changed
+---@field state sandboxagent.State state/changed; connection/changed, when connected
 
 ---A turn began.
 ---@class sandboxagent.TurnStartedEvent
@@ -561,6 +563,15 @@
 ---@class sandboxagent.BackgroundChangedEvent
 ---@field type "background/changed"
 ---@field background sandboxagent.BackgroundCommand[] background/changed
+
+---The session cannot be followed, or its turn has no worker; or it is so no more, and state is the session's. Not part of history: it carries the seq of the last event sent, and may come again.
+---@class sandboxagent.ConnectionChangedEvent
+---@field type "connection/changed"
+---@field connected boolean
+---@field reason? string who is missing, one sentence; when not connected
+---@field remedy? string
+---@field since string since when it is connected or not
+---@field state? sandboxagent.State state/changed; connection/changed, when connected
 
 ---Checkpoint describes an immutable picture of a workspace.
 ---@class sandboxagent.Checkpoint
@@ -998,6 +1009,7 @@ M.events = {
   usage_updated = "usage/updated",
   backend_changed = "backend/changed",
   background_changed = "background/changed",
+  connection_changed = "connection/changed",
 }
 
 ---The error codes.
