@@ -51,18 +51,52 @@ func (p *planner) linkGroups() error {
 		}
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	if err := p.splitLinks(changes); err != nil {
+		return err
+	}
 	p.dropLoneLinks()
+	return nil
+}
+
+// splitLinks sees to it that files which are one in ours and shall be several become so: the one it is stays with those that
+// do not change, or else with the first, and the others are made anew. changes are the steps by path.
+func (p *planner) splitLinks(changes map[string]int) error {
+	heirs := map[uint64]uint64{} // by group of ours: the one that the file itself goes on as
+	err := p.s.walk(p.ctx, p.ours.Root, "", func(path string, e *tree.Entry) error {
+		if e.Group == 0 {
+			return nil
+		}
+		if i, changed := changes[path]; !changed || group(p.steps[i].After) == e.Group {
+			heirs[e.Group] = e.Group
+		}
+		return nil
+	})
+	for i := range p.steps {
+		s := &p.steps[i]
+		was, becomes := group(s.Before), group(s.After)
+		if was == 0 || becomes == 0 || s.Link != "" || s.NeedsContent() {
+			continue // it leaves in any case
+		}
+		if heir, taken := heirs[was]; !taken {
+			heirs[was] = becomes
+		} else if heir != becomes {
+			s.After = inGroup(s.After, 0)
+		}
+	}
 	return err
 }
 
-// dropLoneLinks takes out the steps that would only make a file a link of others, none of which is there: it stays as it is.
+// dropLoneLinks takes out the steps that would only make a file a link of others, none of which comes: it stays as it is.
 func (p *planner) dropLoneLinks() {
 	linked := map[string]bool{}
 	for i := range p.steps {
 		linked[p.steps[i].Link] = true
 	}
 	p.steps = slices.DeleteFunc(p.steps, func(s worktree.Step) bool {
-		return s.Link == "" && !linked[s.Path] && s.Before.Same(s.After) && group(s.Before) == 0
+		return s.Link == "" && !linked[s.Path] && s.Before.Same(s.After) && group(s.After) != 0
 	})
 }
 

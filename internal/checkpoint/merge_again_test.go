@@ -146,6 +146,51 @@ func TestALinkOfWhatStaysDoesNotComeAgain(t *testing.T) {
 	require.Equal(t, "2", f.text("b"))
 }
 
+// A file that is to be one with what stays out, and no longer with what stays as it is, becomes one of its own, once.
+func TestAFileLeavesItsLinks(t *testing.T) {
+	f := newFork(t, func(dir string) {
+		write(t, dir, "a", "1")
+		require.NoError(t, os.Link(filepath.Join(dir, "a"), filepath.Join(dir, "c")))
+		write(t, dir, "n", "2")
+	})
+	require.NoError(t, os.Remove(filepath.Join(f.there, "a")))
+	require.NoError(t, os.Mkdir(filepath.Join(f.there, "a"), 0o755))
+	require.NoError(t, os.Remove(filepath.Join(f.there, "n")))
+	require.NoError(t, os.Link(filepath.Join(f.there, "c"), filepath.Join(f.there, "n")))
+	write(t, f.dir, "a", "mine")
+	write(t, f.dir, "n", "mine, too")
+	o := MergeOptions{Base: f.base.ID, Theirs: f.theirs().ID, OnConflict: Mine}
+	out := f.merge(o)
+	require.Equal(t, "changed c, conflict a, conflict n", brief(out))
+	require.False(t, sameFile(stat(t, f.dir, "a"), filepath.Join(f.dir, "c")))
+	require.Equal(t, "mine", f.text("c"))
+	require.Equal(t, "conflict a, conflict n", brief(f.merge(o)))
+	f.back(out.Undo, RestoreOptions{})
+	require.True(t, sameFile(stat(t, f.dir, "a"), filepath.Join(f.dir, "c")))
+}
+
+// Of files that are one and shall be two, one stays; so it is also when the name they go by is not theirs any more.
+func TestLinksAreSplit(t *testing.T) {
+	f := newFork(t, func(dir string) {
+		write(t, dir, "a", ten)
+		for _, name := range []string{"b", "c", "d"} {
+			require.NoError(t, os.Link(filepath.Join(dir, "a"), filepath.Join(dir, name)))
+		}
+	})
+	for _, name := range []string{"c", "d"} {
+		require.NoError(t, os.Remove(filepath.Join(f.there, name)))
+	}
+	write(t, f.there, "c", ten)
+	require.NoError(t, os.Link(filepath.Join(f.there, "c"), filepath.Join(f.there, "d")))
+	out := f.merge(MergeOptions{})
+	require.Equal(t, "changed c, changed d", brief(out))
+	require.EqualValues(t, len(ten), out.Bytes)
+	for pair, one := range map[string]bool{"ab": true, "cd": true, "ac": false} {
+		require.Equal(t, one, sameFile(stat(t, f.dir, pair[:1]), filepath.Join(f.dir, pair[1:])), pair)
+	}
+	require.Empty(t, f.merge(MergeOptions{}).Files)
+}
+
 func stat(t testing.TB, dir, path string) os.FileInfo {
 	t.Helper()
 	info, err := os.Stat(filepath.Join(dir, path))
