@@ -57,6 +57,7 @@ type Activities struct {
 	Blobs     blob.Store
 	Live      Live
 	Models    Models
+	KeysBy    time.Time // until when editors may still bring the keys that they gave to the worker before this one
 	Backends  map[editors.BackendKind]sandbox.Backend
 	HeldFiles HeldFiles // what editors of this host show with unsaved changes
 	PlanDir   string    // one directory for each session's plans

@@ -40,6 +40,7 @@ func (a *Activities) CompactConversation(ctx context.Context, in agent.CompactIn
 	}
 	cctx, cancel := untilStop(ctx, carry.ErrStopped)
 	defer cancel()
+	a.awaitKey(cctx, in.Model)
 	c := a.compaction(in, entries)
 	c.shorten(cctx)
 	switch {

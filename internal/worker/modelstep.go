@@ -36,6 +36,9 @@ func (a *Activities) ModelStep(ctx context.Context, in agent.ModelStepInput) (ag
 	live := &liveText{live: a.Live, in: in}
 	defer beat(ctx, live.tail)()
 	defer a.Live.Forget(in.SessionID, in.ItemID)
+	if tookOver(ctx, in.Head) {
+		a.awaitKey(ctx, in.Model)
+	}
 	offer := a.offer(ctx, in.SessionID)
 	told, err := a.conversation(ctx, in)
 	if err != nil {

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -61,4 +62,43 @@ func TestAFailedCallStillKeepsWhatTheModelWasToSee(t *testing.T) {
 		require.NotEmpty(t, out.Head, "else the workflow has to keep what is pending, turn after turn")
 		require.Equal(t, []model.Entry{{Kind: model.KindUser, Text: "fix it"}}, a.said(t, out.Head))
 	}
+}
+
+// lateKey has a key only after it has been asked a few times.
+type lateKey struct {
+	Models
+	missing int
+}
+
+func (m *lateKey) Get(id string) (model.Model, error) {
+	if m.missing--; m.missing >= 0 {
+		return nil, &model.Error{Kind: model.ErrNoKey, Message: "There is no API key."}
+	}
+	return m.Models.Get(id)
+}
+
+// A key that an editor gave to a worker is given to the next one a moment after that has begun.
+func TestATurnThatIsTakenOverWaitsForItsKey(t *testing.T) {
+	a, _ := withModel(t, modeltest.Script{Rules: []modeltest.Rule{{Respond: modeltest.Answer{Text: "Done."}}}})
+	a.KeysBy = time.Now().Add(time.Minute)
+	models := a.Models
+	late := func() { a.Models = &lateKey{Models: models, missing: 3} }
+
+	late()
+	out, err := activityOf[agent.ModelStepResult](t, a.ModelStep, stepOf("begin"))
+	require.NoError(t, err)
+	require.NotNil(t, out.Failure, "who asks for the first time is told at once")
+
+	late()
+	in := stepOf("go on")
+	in.Head = out.Head
+	out, err = activityOf[agent.ModelStepResult](t, a.ModelStep, in)
+	require.NoError(t, err)
+	require.Nil(t, out.Failure)
+
+	late()
+	a.KeysBy = time.Now()
+	out, err = activityOf[agent.ModelStepResult](t, a.ModelStep, in)
+	require.NoError(t, err)
+	require.NotNil(t, out.Failure, "a worker that has been there for a while has the keys that there are")
 }

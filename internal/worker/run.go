@@ -274,7 +274,7 @@ func (p *process) activities(ctx context.Context) (*Activities, error) {
 	}
 	return &Activities{
 		HostID: p.hostID, Realm: realm, Forks: workspace.Forks{Dir: p.Paths.ForkDir}, CarryWith: p.Config.Carry, Fault: fault,
-		Others: temporalSessions{p.client}, Client: p.client, Converter: dc, Blobs: blobs, Live: p.hub, Models: p.models(), PlanDir: filepath.Join(p.Paths.StateDir, "plans"),
+		Others: temporalSessions{p.client}, Client: p.client, Converter: dc, Blobs: blobs, Live: p.hub, Models: p.models(), KeysBy: time.Now().Add(keyTime), PlanDir: filepath.Join(p.Paths.StateDir, "plans"),
 		Backends: p.backends, Servers: p.servers,
 		Checkpoints: sync.OnceValues(func() (*checkpoint.Store, error) {
 			return checkpoint.Open(checkpoint.Options{Dir: p.Paths.CheckpointDir, Quota: p.Config.Checkpoint.Quota, Fault: fault})

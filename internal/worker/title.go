@@ -33,6 +33,7 @@ func (a *Activities) SuggestTitle(ctx context.Context, in agent.TitleInput) (age
 		return agent.TitleResult{}, err
 	}
 	id := a.Models.Cheap(in.Model)
+	a.awaitKey(ctx, id)
 	m, err := a.Models.Get(id)
 	if err != nil {
 		return agent.TitleResult{}, err
