@@ -124,6 +124,18 @@ T.test('drawing: a tool call is one line until it is opened', function()
   T.has(table.concat(lines, '\n'), 'the whole output, 2000 bytes: o')
 end)
 
+T.test('drawing: why a turn failed, and a second one for the same reason in one line', function()
+  local render = require('sandbox_agent.render')
+  local failure = { message = 'There is no key.', remedy = "Set it (with the editor's Set API Key command)." }
+  T.eq({
+    '✗ Turn 1 failed: There is no key.',
+    '    Set it (with :SandboxAgent key OPENAI_API_KEY).',
+    '',
+  }, render.failure(1, failure).lines)
+  T.eq({ '✗ Turn 2 failed for the same reason.', '' }, render.failure(2, failure, failure).lines)
+  T.eq(3, #render.failure(2, failure, { message = 'Another.' }).lines)
+end)
+
 T.test('drawing: an approval names its keys, and always only where it is offered', function()
   local approval = { id = 'a', itemId = 'i1', subject = 'rm x', reason = 'it removes', options = { 'allow', 'deny' } }
   local item = { kind = 'toolCall', tool = 'exec_command', text = 'rm x', status = 'inProgress' }

@@ -104,9 +104,18 @@ local function close()
   vim.cmd('silent! close')
 end
 
-local toggle = with_session(function(s, line)
-  s.view:toggle(line)
-end)
+--- Opens or closes what is at the cursor.
+local function fold(opened)
+  return with_session(function(s, line)
+    s.view:toggle(line, opened)
+  end)
+end
+
+local function fold_all(opened)
+  return with_session(function(s, line)
+    s.view:toggle_all(line, opened)
+  end)
+end
 
 local open = with_session(function(s, line)
   require('sandbox_agent.output').open(s, line)
@@ -133,7 +142,11 @@ local actions = {
     { 'allow_always', 'allow it, and what is like it from now on', decide('allowAlways') },
     { 'deny', 'deny it', decide('deny') },
     { 'deny_feedback', 'deny it and say why', decide('deny', true) },
-    { 'toggle', 'open or close what is at the cursor', toggle },
+    { 'toggle', 'open or close what is at the cursor', fold() },
+    { 'unfold', 'open it', fold(true) },
+    { 'fold', 'close it', fold(false) },
+    { 'unfold_all', 'open all tool calls, also those that come', fold_all(true) },
+    { 'fold_all', 'close all', fold_all(false) },
     { 'open', 'open the file at the cursor, older items, or what is closed', open },
     { 'whole', 'show the whole output, answer or diff', whole },
     { 'prompt', 'write into the prompt', write },

@@ -242,19 +242,19 @@ function M.item(item, context)
   return out
 end
 
---- Why a turn failed, and what to do about it.
+--- Why a turn failed, and what to do about it; one short line when the turn before failed for the same reason.
 ---@param turn integer
 ---@param failure sandbox_agent.Failure
+---@param before? sandbox_agent.Failure of the turn before
 ---@return sandbox_agent.Rendered
-function M.failure(turn, failure)
+function M.failure(turn, failure, before)
   local out = { lines = {}, marks = {} }
-  put(
-    out,
-    ('✗ Turn %d failed: %s'):format(turn, table.concat(lines_of(failure.message), ' ')),
-    'SandboxAgentToolFailed'
-  )
-  if failure.remedy and failure.remedy ~= '' then
-    put_all(out, lines_of(failure.remedy), 'SandboxAgentHint')
+  local again = before and before.message == failure.message
+  local why = again and ' for the same reason.' or ': ' .. table.concat(lines_of(failure.message), ' ')
+  put(out, ('✗ Turn %d failed%s'):format(turn, why), 'SandboxAgentToolFailed')
+  if not again and failure.remedy and failure.remedy ~= '' then
+    local remedy = failure.remedy:gsub("the editor's Set API Key command", ':SandboxAgent key OPENAI_API_KEY')
+    put_all(out, lines_of(remedy), 'SandboxAgentHint')
   end
   put(out, '')
   return out

@@ -6,8 +6,6 @@ local render = require('sandbox_agent.render')
 local M = {}
 
 local batch = 30 -- ms between two appends
--- A conversation with more bytes is shown without Markdown's colours. Neovim 0.10 parses while the user waits.
-local highlight_bytes = vim.fn.has('nvim-0.11') == 1 and 512 * 1024 or 96 * 1024
 
 ---@class sandbox_agent.Entry
 ---@field id string of the item
@@ -23,6 +21,7 @@ local highlight_bytes = vim.fn.has('nvim-0.11') == 1 and 512 * 1024 or 96 * 1024
 ---@field private dirty table<string, true> items with text that is not shown yet
 ---@field private timer? uv.uv_timer_t
 ---@field private places? table<integer, table> views of windows
+---@field private unfolded? boolean what opens and closes begins so; nil: as is usual for it
 ---@field parsed? boolean Markdown's colours are on; nil: not decided
 local Transcript = {}
 Transcript.__index = Transcript
@@ -49,7 +48,7 @@ function Transcript:edit(change)
   vim.bo[buf].modifiable = true
   change(buf)
   vim.bo[buf].modifiable, vim.bo[buf].modified = false, false
-  self:highlight() -- before anything is drawn, since that would parse it all
+  self.parsed = lines_in.colour(buf, self.parsed) -- before anything is drawn, since that would parse it all
   last = vim.api.nvim_buf_line_count(buf)
   for _, win in ipairs(following) do
     vim.api.nvim_win_set_cursor(win, { last, 0 })
@@ -75,7 +74,7 @@ function Transcript:rendered(entry)
   end
   local turn = tonumber(entry.id:match('^turn (%d+)$'))
   if turn then
-    return render.failure(turn, self.session.failures[turn])
+    return render.failure(turn, self.session.failures[turn], self.session.failures[turn - 1])
   end
   local keys = config.get().keys.transcript
   local item = self.session.by_id[entry.id]
@@ -113,9 +112,18 @@ function Transcript:draw(entry)
   entry.column = streams and live and live.bytes > 0 and #out.lines[#out.lines - 1] or nil
 end
 
+--- Whether an item that comes is open.
+---@private
+function Transcript:starts_open(id)
+  if self.unfolded == nil then
+    return render.starts_open(self.session.by_id[id])
+  end
+  return self.unfolded
+end
+
 ---@private
 function Transcript:add(id)
-  local entry = { id = id, height = 0, opened = render.starts_open(self.session.by_id[id]) }
+  local entry = { id = id, height = 0, opened = self:starts_open(id) }
   table.insert(self.entries, entry)
   self.by_id[id] = entry
   self:draw(entry)
@@ -155,7 +163,7 @@ function Transcript:redraw()
   for _, id in ipairs(self:ids()) do
     local entry = { id = id, height = 0, opened = opened[id] }
     if entry.opened == nil then
-      entry.opened = render.starts_open(self.session.by_id[id])
+      entry.opened = self:starts_open(id)
     end
     local out = self:rendered(entry)
     for _, m in ipairs(out.marks) do
@@ -311,22 +319,6 @@ function Transcript:flush()
   end
 end
 
---- Colours Markdown, unless the conversation is so long that it would cost the user's patience.
----@private
-function Transcript:highlight()
-  local buf = self.buf --[[@as integer]]
-  local small = vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf)) < highlight_bytes
-  if small == (self.parsed or false) then
-    return
-  end
-  self.parsed = small
-  if small then
-    pcall(vim.treesitter.start, buf, 'markdown')
-  else
-    pcall(vim.treesitter.stop, buf)
-  end
-end
-
 --- Shows the session's state, which is not part of the text.
 function Transcript.changed()
   require('sandbox_agent.status').refresh()
@@ -349,16 +341,38 @@ end
 
 --- Opens or closes the entry at a line; reports whether it can be.
 ---@param line integer
+---@param opened? boolean default: the other of what it is
 ---@return boolean
-function Transcript:toggle(line)
+function Transcript:toggle(line, opened)
   local entry = self:at(line)
   local item = entry and self.session.by_id[entry.id]
   if not entry or not item or not render.opens(item) then
     return false
   end
-  entry.opened = not entry.opened
-  self:draw(entry)
+  if opened == nil then
+    opened = not entry.opened
+  end
+  if opened ~= entry.opened then
+    entry.opened = opened
+    self:draw(entry)
+  end
   return true
+end
+
+--- Opens or closes everything there is, and what comes. The cursor stays at its entry.
+---@param line integer of the cursor
+---@param opened boolean
+function Transcript:toggle_all(line, opened)
+  local entry = self:at(line)
+  self.unfolded = opened
+  for _, one in ipairs(self.entries) do
+    one.opened = opened
+  end
+  self:redraw()
+  local here = entry and self.by_id[entry.id]
+  if here then
+    vim.api.nvim_win_set_cursor(0, { self:row_of(here) + 1, 0 })
+  end
 end
 
 --- The rows (0-based) where the user's messages begin.
