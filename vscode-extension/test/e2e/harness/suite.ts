@@ -77,6 +77,7 @@ export function suite(files: Record<string, string>): It {
       } catch (error) {
         failures++;
         await picture(world.window, `failed-${name.replace(/\W+/g, "-")}`);
+        await world.window.page.keyboard.press("Escape"); // what is open would stand in the way of the next test
         throw error;
       }
     });
