@@ -198,7 +198,12 @@ func (x *box) step(ctx context.Context, e *engine, c container.InspectResponse, 
 	default:
 		x.tell("The container had stopped and is started again; what ran in it has ended.")
 	}
-	if err := x.start(ctx, e, c.ID, r.Image); err != nil || !r.Stopped {
+	err := x.start(ctx, e, c.ID, r.Image)
+	if leftBehind(err, c.ID) {
+		x.tell("The Docker engine was killed and left pieces of the container's last run behind, so that it cannot start.")
+		return settled(e.ContainerRemove(ctx, c.ID, removal))
+	}
+	if err = settled(err); err != nil || !r.Stopped {
 		return err
 	}
 	r.Stopped = false
@@ -211,7 +216,7 @@ func (x *box) start(ctx context.Context, e *engine, id, image string) error {
 	if err != nil && lacksSleep(err) {
 		return errNoSleep(image, err)
 	}
-	return settled(err)
+	return err
 }
 
 func neverStarted(c container.InspectResponse) bool {

@@ -88,6 +88,13 @@ func lacksSleep(err error) bool {
 	return strings.Contains(text, "executable file") && strings.Contains(text, "sleep") && strings.Contains(text, "not found")
 }
 
+// leftBehind reports whether a container could not be started because what ran under its id is still there: what an engine
+// says that was killed together with its containerd. It gives every container another id, so a new one can.
+func leftBehind(err error, id string) bool {
+	return err != nil && strings.Contains(err.Error(), "exists") &&
+		(strings.Contains(err.Error(), id) || strings.Contains(err.Error(), "container with given ID"))
+}
+
 func errNoSleep(image string, err error) error {
 	return &sandbox.Error{
 		Class: sandbox.ClassUnsupported, Op: opOpen, Err: err,

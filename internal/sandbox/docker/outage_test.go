@@ -3,8 +3,12 @@
 package docker
 
 import (
+	"encoding/json"
+	"errors"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/docker/docker/client"
 	"github.com/stretchr/testify/require"
 
 	"sandboxagent/internal/sandbox"
@@ -122,4 +127,77 @@ func TestPausedWhileWaiting(t *testing.T) {
 	require.NoError(t, e.ContainerPause(t.Context(), b.names("s").container))
 	require.Zero(t, await(t, s, "long").ExitCode)
 	require.Equal(t, "done\n", output(t, s, "long", sandbox.Stdout))
+}
+
+// An engine that was killed with its containerd may find what it ran before in its way, in any of its layers.
+func TestEngineLeavesPiecesBehind(t *testing.T) {
+	b := newBackend(t)
+	s := open(t, b, sandbox.Spec{})
+	for _, says := range []string{
+		"failed to create task for container: task %s already exists: unknown",
+		"AlreadyExists: task %s: already exists",
+		"failed to create shim: mkdir /run/containerd/io.containerd.runtime.v2.task/moby/%s: file exists: unknown",
+		"OCI runtime create failed: container with id exists: %s: unknown",
+		"OCI runtime create failed: runc create failed: container with given ID already exists: unknown",
+	} {
+		succeed(t, s, "echo kept > file")
+		e, err := b.engine()
+		require.NoError(t, err)
+		before, err := e.inspect(t.Context(), b.names("s").container)
+		require.NoError(t, err)
+		require.NoError(t, e.ContainerKill(t.Context(), before.ID, "KILL"))
+		refuseStart(t, b, strings.ReplaceAll(says, "%s", before.ID))
+		var notes []string
+		s = open(t, b, sandbox.Spec{Notify: func(text string) { notes = append(notes, text) }})
+		require.Equal(t, "kept", succeed(t, s, "cat file"))
+		require.Contains(t, strings.Join(notes, " "), "left pieces of the container's last run behind", says)
+		after, err := e.inspect(t.Context(), b.names("s").container)
+		require.NoError(t, err)
+		require.NotEqual(t, before.ID, after.ID)
+	}
+}
+
+// What else is there already is no reason to give up what was installed in a container.
+func TestNothingLeftBehind(t *testing.T) {
+	require.False(t, leftBehind(nil, "abc"))
+	require.False(t, leftBehind(errors.New("endpoint with name sandbox already exists in network bridge"), "abc"))
+	require.False(t, leftBehind(errors.New("container abc does not exist"), "abc"))
+}
+
+// refuseStart makes the engine of a backend refuse the next start of a container.
+func refuseStart(t *testing.T, b *Backend, says string) {
+	t.Helper()
+	e, err := b.engine()
+	require.NoError(t, err)
+	c, err := client.NewClientWithOpts(client.WithHost(e.host), client.WithAPIVersionNegotiation())
+	require.NoError(t, err)
+	refusing := &refusal{RoundTripper: c.HTTPClient().Transport, says: says}
+	c, err = client.NewClientWithOpts(client.WithHost(e.host), client.WithAPIVersionNegotiation(), client.WithHTTPClient(&http.Client{Transport: refusing}))
+	require.NoError(t, err)
+	b.mu.Lock()
+	b.client = &engine{c, e.endpoint}
+	b.mu.Unlock()
+}
+
+// refusal is a way to an engine that answers the first start of a container itself.
+type refusal struct {
+	http.RoundTripper
+	says string
+	once sync.Once
+}
+
+func (r *refusal) RoundTrip(q *http.Request) (answer *http.Response, err error) {
+	if strings.HasSuffix(q.URL.Path, "/start") && strings.Contains(q.URL.Path, "/containers/") {
+		r.once.Do(func() {
+			w := httptest.NewRecorder()
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusInternalServerError)
+			_ = json.NewEncoder(w).Encode(map[string]string{"message": r.says})
+			answer = w.Result()
+		})
+	}
+	if answer != nil {
+		return answer, nil
+	}
+	return r.RoundTripper.RoundTrip(q)
 }
