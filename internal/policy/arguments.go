@@ -2,7 +2,10 @@
 
 package policy
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 var (
 	dateOptions  = only("uR", "dr", "date= utc universal rfc-3339= iso-8601 reference=", 0)
@@ -64,10 +67,22 @@ func ip(args []word) string {
 	return "it may change the network's settings"
 }
 
-// printf -v evaluates the subscript of a variable.
+// countsBytes finds the conversion of printf that sets a variable.
+var countsBytes = regexp.MustCompile(`%[^A-Za-z]*[hjlLqtz]*n`)
+
+// printf -v evaluates the subscript of a variable, and the conversion %n sets one.
 func printf(args []word) string {
 	if len(args) > 0 && args[0].mayBeOption() && !args[0].is("--") {
 		return "its first argument " + quote(args[0].src) + " may name a variable to set"
+	}
+	if len(args) > 0 && args[0].is("--") {
+		args = args[1:]
+	}
+	if len(args) < 2 && (len(args) == 0 || !args[0].many) {
+		return ""
+	}
+	if format := args[0]; !format.known || countsBytes.MatchString(strings.ReplaceAll(format.text, "%%", "")) {
+		return "its format " + quote(format.src) + " may set a variable"
 	}
 	return ""
 }
@@ -181,7 +196,8 @@ func sedScripts(args []word) (scripts []word) {
 	return scripts
 }
 
-// awk checks its program: it must hold nothing that could run a command, write or load code. A redirect of output needs a
+// awk checks its program: it must hold nothing that could run a command, write, load code or name files, some of which are
+// connections. A redirect of output needs a
 // print before it, so that > without one compares.
 func awk(args []word) string {
 	p := awkOptions.leading(args)
@@ -195,7 +211,7 @@ func awk(args []word) string {
 	}
 	text := p.rest[0].text
 	risky := strings.Contains(strings.ReplaceAll(text, "||", ""), "|") || strings.Contains(withoutEscapes(text), `\`)
-	for _, part := range []string{"system", "getline", "@"} {
+	for _, part := range []string{"system", "getline", "@", "ARGV", "SYMTAB"} {
 		risky = risky || strings.Contains(text, part)
 	}
 	if at := strings.Index(text, "print"); at >= 0 && strings.Contains(text[at:], ">") {
@@ -204,7 +220,20 @@ func awk(args []word) string {
 	if risky {
 		return "the program " + quote(p.rest[0].src) + " may write or run commands"
 	}
-	return operandsOnly.concern(p.rest[1:])
+	if concern := operandsOnly.concern(p.rest[1:]); concern != "" {
+		return concern
+	}
+	for _, w := range p.rest[1:] {
+		if mayBegin(w, "/inet") {
+			return "the file " + quote(w.src) + " may be a connection over the network"
+		}
+	}
+	return ""
+}
+
+// mayBegin tells whether a word begins with text, or may do so.
+func mayBegin(w word, text string) bool {
+	return strings.HasPrefix(w.text, text) || !w.known && strings.HasPrefix(text, w.text)
 }
 
 // withoutEscapes removes the escapes that are usual in strings and regular expressions, so that a backslash that is left

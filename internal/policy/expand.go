@@ -145,7 +145,7 @@ func (r *reader) binaryTest(x *syntax.BinaryTest) {
 	ok := false
 	switch x.Op {
 	case syntax.AndTest, syntax.OrTest:
-		_, ok = x.Y.(*syntax.UnaryTest)
+		ok = beginsWithOperator(x.Y)
 	case syntax.TsMatch, syntax.TsMatchShort, syntax.TsNoMatch, syntax.TsNewer, syntax.TsOlder, syntax.TsDevIno:
 		ok = true
 	case syntax.TsReMatch:
@@ -160,6 +160,15 @@ func (r *reader) binaryTest(x *syntax.BinaryTest) {
 	}
 	r.test(x.X)
 	r.test(x.Y)
+}
+
+// beginsWithOperator tells whether a condition begins with an operator such as -f, which is no program's name.
+func beginsWithOperator(x syntax.TestExpr) bool {
+	u, ok := x.(*syntax.UnaryTest)
+	if ok && u.Op == syntax.TsNot {
+		u, ok = u.X.(*syntax.UnaryTest)
+	}
+	return ok && u.Op != syntax.TsNot
 }
 
 func numberTest(x syntax.TestExpr) bool {

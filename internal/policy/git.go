@@ -10,6 +10,9 @@ var gitReaders = set(`blame cat-file check-attr check-ignore count-objects descr
 	for-each-ref grep log ls-files ls-tree merge-base name-rev rev-list rev-parse shortlog show show-branch show-ref status
 	version whatchanged`)
 
+// gitRevisions look for -- before they read options, so that it is no option's value.
+var gitRevisions = set("diff diff-files diff-index diff-tree log reflog rev-list show whatchanged")
+
 // gitLimited only read with these options and operands.
 var gitLimited = map[string]options{
 	"branch":         only("arv", "", "all remotes list verbose show-current contains= no-contains= merged= no-merged= points-at= sort= format= color no-color column", 0),
@@ -46,6 +49,9 @@ func (r *reader) git(args []word) string {
 	if concern := gitArguments(args[0].text, args[1:]); concern != "" {
 		return concern
 	}
+	if w := signatureFormat(args); w != "" {
+		return "the format " + quote(w) + " makes git run what checks signatures"
+	}
 	if !r.dir.root() {
 		return "git takes the programs it runs from where it runs, and that is not known to be the workspace's root"
 	}
@@ -72,15 +78,25 @@ func gitArguments(sub string, args []word) string {
 }
 
 func gitOptions(sub string, args []word) string {
-	for _, w := range args {
+	for i, w := range args {
 		switch {
-		case w.is("--"):
+		case w.is("--") && (i == 0 || gitRevisions[sub] || !args[i-1].mayBeOption()): // else it may be the option's value
 			return ""
 		case !w.mayBeOption():
 		case !w.known:
 			return mayVary(w)
 		case gitRisky(sub, w.text):
 			return "the option " + quote(w.src) + " may make git write or run programs"
+		}
+	}
+	return ""
+}
+
+// signatureFormat finds a format that shows signatures.
+func signatureFormat(args []word) string {
+	for _, w := range args[1:] {
+		if !args[0].is("grep") && (strings.Contains(w.text, "%G") || strings.Contains(w.text, "(signature")) {
+			return w.src
 		}
 	}
 	return ""

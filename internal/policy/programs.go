@@ -7,7 +7,7 @@ import "strings"
 // readers only read, whatever their arguments are.
 var readers = set(`
 	: arch b2sum basename break cal cat cd cksum cmp column comm continue cut df diff dir dirname du echo egrep exit expand expr
-	factor false fgrep fmt fold free grep groups head hexdump id join jobs jq locale logname ls lscpu md5 md5sum namei nl nproc
+	factor false fgrep fmt fold free grep groups head hexdump id join jq locale logname ls lscpu md5 md5sum namei nl nproc
 	numfmt od paste pgrep pidof popd pr printenv ps pushd pwd readlink realpath return rev seq sha1sum sha224sum sha256sum
 	sha384sum sha512sum shasum shift sleep stat strings sum tac tail times tr true tsort tty type uname unexpand uptime users
 	vdir w wc whereis which who whoami yes zipinfo`)
@@ -26,6 +26,7 @@ var limited = map[string]options{
 	"gzcat":    only("", "", "", -1),
 	"hostname": only("sf", "", "fqdn short", 0),
 	"iconv":    only("cl", "ft", "list from-code= to-code=", -1),
+	"jobs":     only("lnprs", "", "", -1), // -x runs a command
 	"rg":       only("niSslcvwxoFPHINuaLqpU0h", "ABCegtTmMrjdfE", rgLong, -1),
 	"shuf":     only("ezr", "ni", "head-count= input-range= repeat zero-terminated", -1),
 	"sort":     only("bdfgiMhnRrVcCmsuz", "ktS", sortLong, -1),

@@ -30,7 +30,7 @@ func Match(rules []Rule, call Call) bool {
 }
 
 func match(rules []Rule, c command) bool {
-	if pattern := Pattern(c.call); pattern != "" && slices.Contains(rules, Rule{Tool: execCommand, Pattern: pattern}) {
+	if pattern := Pattern(c.call); pattern != "" && !wide(pattern) && slices.Contains(rules, Rule{Tool: execCommand, Pattern: pattern}) {
 		return true
 	}
 	if len(c.other) > 0 || c.far != "" && !c.confined {
@@ -47,6 +47,12 @@ func match(rules []Rule, c command) bool {
 		covered = true
 	}
 	return covered
+}
+
+// wide tells whether text is a pattern with a *, which as a command would stand for whatever files there are.
+func wide(text string) bool {
+	p, err := ParsePattern(text)
+	return err == nil && p.more
 }
 
 // wordPatterns reads the patterns of rules about commands, leaving out what is none. It is done once for a call, which can
@@ -96,7 +102,7 @@ func offer(call Call, j *judgement, network bool) string {
 		}
 	}
 	text := Pattern(call)
-	if p, err := ParsePattern(text); err == nil && p.more {
+	if wide(text) {
 		return ""
 	}
 	return text

@@ -98,27 +98,50 @@ func (s *sedScanner) substitute(flags bool) bool {
 	return true
 }
 
-// until drops what comes before a delimiter, and it. Delimiters in brackets are read in two ways, so they may not be there.
+// until drops what comes before a delimiter, and it. Some seds read brackets to their end and some do not, so that delimiters
+// and backslashes may not be there.
 func (s *sedScanner) until(delimiter byte) bool {
-	bracket := false
 	for i := 0; i < len(s.text); i++ {
-		switch c := s.text[i]; {
-		case c == '\n':
+		switch s.text[i] {
+		case '\n':
 			return false
-		case c == delimiter && bracket:
-			return false
-		case c == delimiter:
+		case delimiter:
 			s.text = s.text[i+1:]
 			return true
-		case c == '\\' && !bracket:
+		case '\\':
 			i++
-		case c == '\\':
-			return false
-		case c == '[':
-			bracket = true
-		case c == ']':
-			bracket = false
+		case '[':
+			length := bracket(s.text[i:])
+			if length == 0 || strings.IndexByte(s.text[i:i+length], delimiter) >= 0 || strings.ContainsAny(s.text[i:i+length], "\\\n") {
+				return false
+			}
+			i += length - 1
 		}
 	}
 	return false
+}
+
+// bracket is the length of the bracket expression that text begins with, 0 if it has no end. A ] right behind its beginning
+// is one of its characters, as is what stands in [: :], [. .] and [= =].
+func bracket(text string) int {
+	i := 1
+	if strings.HasPrefix(text[i:], "^") {
+		i++
+	}
+	if strings.HasPrefix(text[i:], "]") {
+		i++
+	}
+	for ; i < len(text); i++ {
+		switch {
+		case text[i] == ']':
+			return i + 1
+		case text[i] == '[' && i+1 < len(text) && strings.IndexByte(":.=", text[i+1]) >= 0:
+			end := strings.Index(text[i+2:], text[i+1:i+2]+"]")
+			if end < 0 {
+				return 0
+			}
+			i += end + 3
+		}
+	}
+	return 0
 }

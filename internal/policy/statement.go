@@ -146,7 +146,7 @@ func (r *reader) output(rd *syntax.Redirect, target word) {
 // input reads a redirect from a file. Bash takes some names for connections over the network.
 func (r *reader) input(rd *syntax.Redirect, target word) {
 	for _, net := range []string{"/dev/tcp/", "/dev/udp/"} {
-		if strings.HasPrefix(target.text, net) || !target.known && strings.HasPrefix(net, target.text) {
+		if mayBegin(target, net) {
 			r.note("it reads from what may be a connection over the network (%s)", quote(r.source(rd)))
 			return
 		}

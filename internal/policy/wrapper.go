@@ -10,8 +10,8 @@ var (
 	niceOptions    = only("", "n", "adjustment=", -1)
 	stdbufOptions  = only("", "ioe", "input= output= error=", -1)
 	timeoutOptions = only("v", "ks", "signal= kill-after= foreground preserve-status verbose", -1)
-	envOptions     = only("i0", "u", "ignore-environment unset= null", -1)
-	xargsOptions   = only("0rtx", "nPLIdasE", "null no-run-if-empty max-args= max-procs= max-lines= delimiter= verbose", -1)
+	envOptions     = only("0", "u", "unset= null", -1)
+	xargsOptions   = only("0rtx", "nPLIdasE", "null no-run-if-empty max-args= max-procs= delimiter= verbose", -1)
 )
 
 // run judges a simple command by its words.
@@ -116,6 +116,11 @@ func (r *reader) wrapped(words []word, p parsed, skip int) {
 // env runs the rest with variables set.
 func (r *reader) env(words []word) {
 	p := envOptions.leading(words[1:])
+	for _, w := range words[1 : len(words)-len(p.rest)] {
+		if p.concern == "" && (!w.known || strings.HasSuffix(w.text, "PATH")) {
+			p.concern = "without the variable " + quote(w.src) + " other programs may run"
+		}
+	}
 	for len(p.rest) > 0 && p.concern == "" {
 		w := p.rest[0]
 		name, value, isSet := strings.Cut(w.text, "=")
@@ -140,37 +145,50 @@ func (r *reader) xargs(words []word) {
 		r.add(words, "", false)
 		return
 	}
-	place, replaces := xargsPlace(words[1 : len(words)-len(p.rest)])
+	set := readXargs(words[1 : len(words)-len(p.rest)])
 	run := append([]word(nil), p.rest...)
-	switch {
-	case !replaces:
-		run = append(run, word{many: true, src: "…"})
-	case place == "":
+	if set.replaces && set.place == "" {
 		p.concern = "what it replaces is not known before it runs"
-	default:
-		for i, w := range run {
-			if at := strings.Index(w.text, place); at >= 0 {
-				run[i] = word{text: w.text[:at], src: w.src}
-			}
+	}
+	for i, w := range run {
+		if at := strings.Index(w.text, set.place); set.place != "" && at >= 0 {
+			run[i] = word{text: w.text[:at], src: w.src}
 		}
+	}
+	if !set.replaces || set.limits {
+		run = append(run, word{many: true, src: "…"})
 	}
 	r.wrapped(words, parsed{rest: run, concern: p.concern}, 0)
 }
 
-// xargsPlace finds what -I says to replace; it is empty if that is not known.
-func xargsPlace(args []word) (place string, replaces bool) {
-	for i, w := range args {
-		if !w.known || !strings.HasPrefix(w.text, "-") || strings.HasPrefix(w.text, "--") {
-			continue
-		}
-		if _, attached, found := strings.Cut(w.text, "I"); found {
-			replaces, place = true, attached
-			if attached == "" && i+1 < len(args) && args[i+1].known {
-				place = args[i+1].text
+// xargsSet is what options of xargs say about the words it appends or replaces.
+type xargsSet struct {
+	replaces bool
+	place    string // what is replaced; empty if that is not known
+	limits   bool   // how many words are appended is said, which undoes a replacement for some versions
+}
+
+// readXargs reads options that are all listed.
+func readXargs(args []word) (set xargsSet) {
+	for i := 0; i < len(args); i++ {
+		text := args[i].text
+		next, _ := xargsOptions.option(text)
+		if strings.HasPrefix(text, "--") {
+			set.limits = set.limits || strings.HasPrefix(text, "--max-args")
+		} else if at := 1 + strings.IndexAny(text[min(1, len(text)):], xargsOptions.valued); at > 0 {
+			set.limits = set.limits || text[at] == 'n' || text[at] == 'L'
+			if text[at] == 'I' {
+				set.replaces, set.place = true, text[at+1:]
+				if next && i+1 < len(args) && args[i+1].known {
+					set.place = args[i+1].text
+				}
 			}
 		}
+		if next {
+			i++
+		}
 	}
-	return place, replaces
+	return set
 }
 
 // eval reads its words as a script.
