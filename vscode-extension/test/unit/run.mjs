@@ -37,7 +37,9 @@ try {
     logLevel: "warning",
   });
   const bundles = files.map((file) => join(out, file.replace(/\.tsx?$/, ".mjs")));
-  const run = spawnSync(process.execPath, ["--enable-source-maps", "--test", "--test-timeout=60000", ...bundles], { stdio: "inherit" });
+  const run = spawnSync(process.execPath, ["--enable-source-maps", "--test", "--test-timeout=60000", ...bundles], {
+    stdio: "inherit",
+  });
   status = run.status ?? 1;
 } finally {
   rmSync(out, { recursive: true, force: true });
