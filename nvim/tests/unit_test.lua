@@ -172,7 +172,7 @@ T.test('command: subcommands and arguments complete', function()
   local function complete(typed)
     return vim.fn.getcompletion(typed, 'cmdline')
   end
-  T.eq({ 'checkpoints', 'compact', 'context' }, complete('SandboxAgent c'))
+  T.eq({ 'checkpoint', 'checkpoints', 'compact', 'context' }, complete('SandboxAgent c'))
   T.eq({ 'docker' }, complete('SandboxAgent switch do'))
   T.eq({ 'adopt', 'approve', 'ask', 'attach' }, complete('SandboxAgent a'))
   T.has(table.concat(complete('3,5SandboxAgent! as'), ' '), 'ask')

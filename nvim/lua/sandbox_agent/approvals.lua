@@ -4,12 +4,13 @@ local server = require('sandbox_agent.server')
 
 local M = {}
 
-local function send(session, approval, decision, feedback)
+local function send(session, approval, decision, more)
   server.request('answerApproval', {
     sessionId = session.id,
     approvalId = approval.id,
     decision = decision,
-    feedback = feedback,
+    feedback = more.feedback,
+    scope = more.scope,
     requestId = require('sandbox_agent.prompt').request_id(),
   }, function(err, result)
     if err then
@@ -21,18 +22,23 @@ local function send(session, approval, decision, feedback)
   end)
 end
 
---- Answers an approval; with_feedback asks for the reason first.
+---@class sandbox_agent.Answer
+---@field feedback? string|true why it is denied; true: the user is asked
+---@field scope? "session"|"workspace" where it is allowed for always
+
+--- Answers an approval.
 ---@param session sandbox_agent.Session
 ---@param approval sandboxagent.Approval
 ---@param decision "allow"|"allowAlways"|"deny"
----@param with_feedback? boolean|string true: ask for it
-function M.answer(session, approval, decision, with_feedback)
-  if with_feedback ~= true then
-    return send(session, approval, decision, with_feedback or nil)
+---@param more? sandbox_agent.Answer
+function M.answer(session, approval, decision, more)
+  more = more or {}
+  if more.feedback ~= true then
+    return send(session, approval, decision, more)
   end
   vim.ui.input({ prompt = 'Why not? ' }, function(text)
     if text and text ~= '' then
-      send(session, approval, decision, text)
+      send(session, approval, decision, { feedback = text })
     end
   end)
 end

@@ -27,6 +27,7 @@ function M.subcommands()
       'error',
       require('sandbox_agent.commands.conversation'),
       require('sandbox_agent.commands.workspace'),
+      require('sandbox_agent.commands.inspecting'),
       require('sandbox_agent.commands.installation')
     )
   end

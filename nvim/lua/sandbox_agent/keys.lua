@@ -39,7 +39,7 @@ local function decide(decision, with_feedback)
     if not which then
       return require('sandbox_agent.say').info('Nothing waits for an answer.')
     end
-    require('sandbox_agent.approvals').answer(s, which, decision, with_feedback)
+    require('sandbox_agent.approvals').answer(s, which, decision, { feedback = with_feedback })
   end)
 end
 

@@ -157,7 +157,9 @@ function render.userMessage(out, item)
     put(out, line)
   end
   for _, context in ipairs(item.context or {}) do
-    local name = context.uri and vim.fs.basename(context.uri) or context.kind
+    local name = context.image and context.image.name
+      or context.uri and not vim.startswith(context.uri, 'data:') and vim.fs.basename(context.uri)
+      or context.kind
     local where = context.range and (':%d-%d'):format(context.range.start.line + 1, context.range['end'].line + 1) or ''
     put(out, ('↳ %s%s%s'):format(name, where, context.unsaved and ' (unsaved)' or ''), 'SandboxAgentHint')
   end

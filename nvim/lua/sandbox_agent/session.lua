@@ -36,6 +36,7 @@ local page = 192 * 1024 -- bytes of one read
 ---@field before? string cursor of older items
 ---@field connected boolean events flow
 ---@field problem? string why they do not
+---@field away? string why the session cannot be followed though the server is there
 ---@field view? sandbox_agent.Transcript
 local Session = {}
 Session.__index = Session
@@ -143,7 +144,7 @@ function Session:take(result)
   for _, message in ipairs(result.events or {}) do
     self:apply(message)
   end
-  self.info, self.state = result.session, result.state
+  self.info, self.state, self.away = result.session, result.state, nil
   self.seq = math.max(self.seq or 0, result.seq)
   self.approvals, self.queued = result.pendingApprovals or {}, result.queued or {}
   self.background = result.background or {}
@@ -286,6 +287,12 @@ local on = {
     self:tell('changed')
     emit('SessionChanged', self)
   end,
+  ['connection/changed'] = function(self, event)
+    self.away = not event.connected and ('%s %s'):format(event.reason or '', event.remedy or '') or nil
+    self.state = event.state or self.state
+    self:tell('changed')
+    emit('SessionChanged', self)
+  end,
   ['usage/updated'] = function(self, event)
     self.info.usage = event.usage
     self:tell('changed')
@@ -350,10 +357,11 @@ function Session:apply(message)
   if event.type == 'item/delta' then
     return self:delta(event)
   end
-  if self.seq and message.seq <= self.seq then
+  local durable = event.type ~= 'connection/changed'
+  if durable and self.seq and message.seq <= self.seq then
     return
   end
-  self.seq = message.seq
+  self.seq = durable and message.seq or self.seq
   local handler = on[event.type]
   if handler then
     handler(self, event)

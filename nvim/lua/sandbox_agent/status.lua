@@ -41,10 +41,14 @@ end
 ---@return string status
 ---@return string reason
 local function state(session)
-  if not session.connected then
-    return 'failed', (session.problem or 'Connecting.')
+  if not session.connected or session.away then
+    return 'failed', session.away or session.problem or 'Connecting.'
   end
   return session.state.status, session.state.reason or ''
+end
+
+local function word_for(session, status)
+  return session.connected and not session.away and words[status] or 'away'
 end
 
 --- The winbar of a conversation, for the window that is being drawn.
@@ -57,8 +61,9 @@ function M.winbar()
   end
   local width = vim.api.nvim_win_get_width(0)
   local status, reason = state(session)
-  local word = session.connected and words[status] or 'away'
-  local waiting = #session.queued > 0 and ('  %d wait'):format(#session.queued) or ''
+  local word = word_for(session, status)
+  local waiting = (#session.queued > 0 and ('  %d wait'):format(#session.queued) or '')
+    .. (#session.background > 0 and ('  %d in the background'):format(#session.background) or '')
   local info = session.info
   local right = ('%s  %s  %s'):format(info.backend.kind, info.model, tokens(info.usage))
   if status == 'failed' then
@@ -94,7 +99,7 @@ function M.statusline()
     return ''
   end
   local status = state(session)
-  local word = session.connected and words[status] or 'away'
+  local word = word_for(session, status)
   return escaped(('agent %s · %s · %s'):format(word, session.info.backend.kind, tokens(session.info.usage)))
 end
 

@@ -238,13 +238,22 @@ local function answer(decision)
     if not approval then
       return say.info('Nothing waits for an answer.')
     end
-    local choice = decision == 'allow' and context.bang and 'allowAlways' or decision
+    local always = decision == 'allow' and context.bang
     local reason = decision == 'deny' and (nonempty(context.text) or context.bang) or nil
-    require('sandbox_agent.approvals').answer(context.session, approval, choice, reason)
+    require('sandbox_agent.approvals').answer(context.session, approval, always and 'allowAlways' or decision, {
+      feedback = reason,
+      scope = always and context.args[1] or nil,
+    })
   end
 end
 
-M.approve = { session = true, run = answer('allow') }
+M.approve = {
+  session = true,
+  run = answer('allow'),
+  complete = function()
+    return { 'session', 'workspace' }
+  end,
+}
 M.deny = { session = true, run = answer('deny') }
 
 M.title = {
@@ -276,10 +285,10 @@ M.destroy = {
   run = function(context)
     local session = context.session
     local function destroy()
-      request('destroy', { sessionId = session.id }, function()
+      request('destroy', { sessionId = session.id }, function(result)
         conversation.close(session)
         sessions.forget(session.id)
-        say.info('The session is destroyed; your folder is as it was.')
+        say.info(result.remains or 'The session is destroyed; your folder is as it was.')
       end)
     end
     if context.bang then
@@ -308,6 +317,17 @@ M.model = {
     end)
   end,
   complete = complete.models,
+}
+
+M.effort = {
+  session = true,
+  argument = 'effort',
+  run = function(context)
+    request('configure', { sessionId = context.session.id, effort = context.args[1] })
+  end,
+  complete = function()
+    return { 'minimal', 'low', 'medium', 'high' }
+  end,
 }
 
 M.mode = {

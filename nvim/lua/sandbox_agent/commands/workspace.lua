@@ -113,6 +113,9 @@ M.fork = {
           return say.error(problem)
         end
         conversation.show(fork, 'prompt')
+        if result.notice then
+          say.info(result.notice)
+        end
       end)
     end)
   end,
@@ -163,6 +166,25 @@ M.restore = {
     end)
   end,
   complete = complete.checkpoints,
+}
+
+M.checkpoint = {
+  session = true,
+  run = function(context)
+    server.request('checkpoint', {
+      sessionId = context.session.id,
+      summary = context.text ~= '' and context.text or nil,
+      requestId = prompt.request_id(),
+    }, function(err, result)
+      if err then
+        return say.error(err)
+      end
+      local id = result.checkpoint.id:sub(1, 12)
+      local left = result.skippedAll > 0 and (', %d left out'):format(result.skippedAll) or ''
+      local what = result.unchanged and 'nothing has changed since the one before' or result.files .. ' files'
+      say.info(('Checkpoint %s: %s%s'):format(id, what, left))
+    end)
+  end,
 }
 
 M.checkpoints = {
