@@ -185,7 +185,10 @@ func (c *Core) noTemporal(ctx context.Context, what string, cause error) *editor
 	if err != nil {
 		return asError(what, err)
 	}
-	e := editors.Errorf(editors.CodeTemporalUnavailable, "%s: Temporal does not answer at %s", what, p)
+	if what != "" {
+		what += ": "
+	}
+	e := editors.Errorf(editors.CodeTemporalUnavailable, "%sTemporal does not answer at %s", what, p)
 	e.Err, e.Detail = cause, cause.Error()
 	if p.Embedded {
 		return e.WithRemedy("Try again in a moment: the worker starts it again. " + remedyDoctor)

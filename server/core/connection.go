@@ -153,7 +153,7 @@ func (c *Core) obstacle(ctx context.Context, s editors.Session) *editors.Error {
 	case err != nil && wasDropped(err):
 		return nil
 	case isSilence(err):
-		return c.noTemporal(ctx, "following the session", err)
+		return c.noTemporal(ctx, "", err)
 	case err != nil:
 		return asError("connecting to Temporal", err)
 	}
