@@ -156,4 +156,23 @@ T.test('a session that cannot be followed says so above its conversation, until 
   T.eq(seq, session.seq)
 end)
 
+-- Each attachment counts the pieces of a stream from 0: what was shown before it comes again.
+T.test('text that streams is whole after the session was attached again', function()
+  T.folder()
+  local session = T.ask('list the files')
+  T.done(session, 1)
+  local function piece(n, data)
+    local event =
+      { type = 'item/delta', itemId = 'streams', attempt = 1, stream = 'text', n = n, data = data, encoding = 'utf8' }
+    session:apply({ sessionId = session.id, seq = session.seq, event = event })
+  end
+  session:add_item({ id = 'streams', kind = 'agentMessage', status = 'inProgress', seq = session.seq })
+  piece(0, 'one ')
+  piece(1, 'two ')
+  session:take({ session = session.info, state = session.state, seq = session.seq, events = {} })
+  piece(0, 'one two ')
+  piece(1, 'three')
+  T.eq('one two three', table.concat(session.live.streams.text))
+end)
+
 T.run()

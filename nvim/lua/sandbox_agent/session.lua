@@ -141,6 +141,9 @@ function Session:take(result)
     end
     self.before, self.seq = result.before, result.seq
   end
+  for _, live in pairs(self.live) do
+    live.stale = true -- each attachment counts its deltas from 0
+  end
   for _, message in ipairs(result.events or {}) do
     self:apply(message)
   end
@@ -220,15 +223,15 @@ end
 
 local function live_of(self, item_id, attempt)
   local live = self.live[item_id]
-  if live and attempt < live.attempt then
+  if live and not live.stale and attempt < live.attempt then
     return nil
   end
-  if not live or attempt > live.attempt then
+  if not live or live.stale or attempt > live.attempt then
     local again = live ~= nil
     live = { attempt = attempt, next = {}, text = {}, shown = 0, bytes = 0, reasoning = '', output = '' }
     self.live[item_id] = live
     if again then
-      self:tell('item_changed', self.by_id[item_id]) -- what the attempt before has made is void
+      self:tell('item_changed', self.by_id[item_id]) -- what it has shown so far is void
     end
   end
   return live
