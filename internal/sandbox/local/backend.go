@@ -20,6 +20,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"sandboxagent/internal/helper/client"
@@ -31,6 +32,7 @@ import (
 const (
 	opOpen    = "open sandbox"
 	opDestroy = "destroy sandbox"
+	opReach   = "reach helper"
 	specFile  = "sandbox.json" // in the state directory of a sandbox: what it was opened with
 	openTries = 5              // against a Destroy at the same time
 )
@@ -255,14 +257,18 @@ func (b *Backend) stopOne(ctx context.Context, state string) error {
 	return nil
 }
 
-// reach returns a client of the helper that serves the state directory, and never starts one.
+// reach returns a client of the helper that serves the state directory, and never starts one: ClassNotFound means that none
+// serves, which is known only where there is no socket or nobody listens at it.
 func reach(state string) *client.Client {
 	return client.New(client.Options{Dial: func(context.Context) (io.ReadWriteCloser, error) {
 		conn, err := daemon.Connect(state)
-		if err != nil {
-			return nil, &sandbox.Error{Class: sandbox.ClassNotFound, Op: "reach helper", Message: "no helper serves", Err: err}
+		switch {
+		case err == nil:
+			return conn, nil
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
+			return nil, &sandbox.Error{Class: sandbox.ClassNotFound, Op: opReach, Message: "no helper serves", Err: err}
 		}
-		return conn, nil
+		return nil, &sandbox.Error{Class: sandbox.ClassUnavailable, Op: opReach, Message: "the helper cannot be reached", Err: err}
 	}})
 }
 

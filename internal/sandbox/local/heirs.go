@@ -68,12 +68,15 @@ func (b *Backend) rest(ctx context.Context, session string, but int) (heir int, 
 	return heir, nil
 }
 
-// runs reports whether a command has not ended yet.
+// runs reports whether a command has not ended yet. A helper that is there and does not say so may well have one.
 func (b *Backend) runs(ctx context.Context, state string) bool {
 	return slices.ContainsFunc([]string{state, confine.NetworkDir(state)}, func(state string) bool {
 		c := reach(state)
 		defer c.Close()
 		all, err := c.Commands(ctx)
-		return err == nil && slices.ContainsFunc(all, func(st sandbox.Status) bool { return st.State == sandbox.StateRunning })
+		if err != nil {
+			return sandbox.ClassOf(err) != sandbox.ClassNotFound
+		}
+		return slices.ContainsFunc(all, func(st sandbox.Status) bool { return st.State == sandbox.StateRunning })
 	})
 }

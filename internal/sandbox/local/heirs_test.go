@@ -3,6 +3,7 @@
 package local
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -117,4 +118,25 @@ func TestChangesOfGuardsAreBounded(t *testing.T) {
 		first := processes(g.b.stateDir("s1") + "\x00")
 		return len(first) > 0 && len(processes(g.b.stateDir("s1"))) == len(first)
 	})
+}
+
+func TestAHelperThatDoesNotAnswerIsNotEnded(t *testing.T) {
+	b, state := &Backend{}, t.TempDir()
+	require.False(t, b.runs(t.Context(), state), "none was ever there")
+	listener, err := net.Listen("unix", filepath.Join(state, "sock"))
+	require.NoError(t, err)
+	write(t, filepath.Join(state, "socket"), "sock")
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_ = conn.Close()
+		}
+	}()
+	require.True(t, b.runs(t.Context(), state), "it hangs up, and may run something")
+	listener.(*net.UnixListener).SetUnlinkOnClose(false)
+	require.NoError(t, listener.Close())
+	require.False(t, b.runs(t.Context(), state), "nobody listens")
 }
