@@ -4,7 +4,7 @@ import type { AskResult, Event, Item } from "../../editors/protocol";
 import { rpcError } from "./client/rpc";
 import { targetOrNew } from "./commands/target";
 import type { Ctx } from "./ctx";
-import { oneLine } from "./model/text";
+import { codeBlock, oneLine, sentence } from "./model/text";
 
 /** Registers the participant; an editor without a chat has none. */
 export function registerChat(ctx: Ctx): vscode.Disposable[] {
@@ -15,7 +15,7 @@ export function registerChat(ctx: Ctx): vscode.Disposable[] {
       await answer(ctx, request.prompt, stream, token);
       return {};
     } catch (thrown) {
-      return { errorDetails: { message: rpcError(thrown).advice } };
+      return { errorDetails: { message: sentence(rpcError(thrown).advice) } };
     }
   });
   participant.iconPath = new vscode.ThemeIcon("package");
@@ -34,7 +34,10 @@ async function answer(
   try {
     const asked = await ctx.rpc.request("ask", { requestId: crypto.randomUUID(), sessionId, text });
     stream.progress(asked.queued ? vscode.l10n.t("Waits for the running turn") : vscode.l10n.t("Asked"));
-    const stop = token.onCancellationRequested(() => void interrupt(ctx, asked));
+    const stop = token.onCancellationRequested(() => {
+      void withdraw(ctx, asked);
+      ended.leave();
+    });
     await ended.turn(asked.turnId).finally(() => void stop.dispose());
   } finally {
     ended.dispose();
@@ -42,11 +45,23 @@ async function answer(
   stream.button({ command: "sandboxAgent.openSession", title: vscode.l10n.t("Open"), arguments: [{ sessionId }] });
 }
 
-async function interrupt(ctx: Ctx, { sessionId, turnId }: AskResult): Promise<void> {
+/** Takes a question back that waits, and interrupts its turn if it has begun. */
+async function withdraw(ctx: Ctx, { sessionId, turnId, itemId, queued }: AskResult): Promise<void> {
   try {
+    if (queued && (await removed(ctx, sessionId, itemId))) return;
     await ctx.rpc.request("interrupt", { requestId: crypto.randomUUID(), sessionId, turnId });
   } catch (thrown) {
     ctx.log.warn(`interrupting a turn of the chat: ${rpcError(thrown).message}`);
+  }
+}
+
+async function removed(ctx: Ctx, sessionId: string, itemId: string): Promise<boolean> {
+  try {
+    await ctx.rpc.request("queue", { requestId: crypto.randomUUID(), sessionId, op: "remove", itemId });
+    return true;
+  } catch (thrown) {
+    ctx.log.info(`a question of the chat waits no more: ${rpcError(thrown).message}`);
+    return false;
   }
 }
 
@@ -57,10 +72,11 @@ function follow(ctx: Ctx, sessionId: string, stream: vscode.ChatResponseStream) 
   const check = (): void => {
     for (const { turnId, resolve } of waiters) if (ends.has(turnId)) resolve();
   };
+  const leave = (): void => waiters.forEach(({ resolve }) => resolve());
   const listener = ctx.sessions.onUpdate((update) => {
     if (update.sessionId !== sessionId) return;
     if (update.kind === "event") tell(update.message.event, stream, sessionId, ends);
-    if (update.kind === "gone") waiters.forEach(({ resolve }) => resolve());
+    if (update.kind === "gone") leave();
     // After a reconnection the end may be in what was missed, or in no event at all.
     if (update.kind === "attached" && update.result.state.status === "idle") ends.add(update.result.session.turnId);
     check();
@@ -71,6 +87,8 @@ function follow(ctx: Ctx, sessionId: string, stream: vscode.ChatResponseStream) 
         waiters.push({ turnId, resolve });
         check();
       }),
+    /** Waits for nothing any more. */
+    leave,
     dispose(): void {
       listener.dispose();
     },
@@ -84,8 +102,9 @@ function tell(event: Event, stream: vscode.ChatResponseStream, sessionId: string
       tellItem(event.item, event.type === "item/completed", stream);
       break;
     case "approval/requested":
+      // In a block of code nothing of it is taken for Markdown: what is allowed is read as it will run.
       stream.markdown(
-        `\n\n**${vscode.l10n.t("It waits for your answer:")}** \`${oneLine(event.approval.subject)}\`\n\n`,
+        `\n\n**${vscode.l10n.t("It waits for your answer:")}**\n\n${codeBlock(event.approval.subject)}\n\n`,
       );
       for (const [command, title] of [
         ["allowApproval", vscode.l10n.t("Allow")],

@@ -29,6 +29,13 @@ export function folderUri(folder: WorkspaceFolder | Uri): string {
   return ("uri" in folder ? folder.uri : folder).toString().replace(/(?<=[^/:])\/$/, "");
 }
 
+/** The name of the folder that a session works in, where it is not the only one that is open. */
+export function folderName(workspaceFolder: string): string | undefined {
+  const all = folders();
+  if (all.length < 2) return undefined;
+  return all.find((folder) => folderUri(folder) === workspaceFolder)?.name;
+}
+
 function noFolder(): RpcError {
   return new RpcError(
     "invalidParams",

@@ -36,11 +36,8 @@ function remediesOf(code: RpcCode, key: Remedy): Remedy[] {
     case "temporalUnavailable":
     case "backendUnavailable":
       return [doctor, logs];
-    case "internal":
-    case "exited":
-      return [logs];
     default:
-      return [];
+      return [logs]; // VS Code shows only the first words of what has no button
   }
 }
 

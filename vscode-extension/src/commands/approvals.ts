@@ -24,7 +24,9 @@ export async function answer(
     decision,
     ...more,
   });
-  if (result.already) sayInfo(l10n.t("{0} had answered already: {1}.", result.decidedBy, result.decision));
+  if (!result.already) return;
+  const by = result.decidedBy === "vscode" ? l10n.t("Another window") : result.decidedBy;
+  sayInfo(l10n.t("{0} had answered already: {1}.", by, result.decision));
 }
 
 /** The approval that is meant: the one of the argument, else the only one, else one that the user chooses. */

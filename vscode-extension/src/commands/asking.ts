@@ -5,14 +5,14 @@ import type { Ctx } from "../ctx";
 import { busy } from "../model/session";
 import { oneLine } from "../model/text";
 import { sayInfo } from "../say";
-import { given, target, targetOrNew } from "./target";
+import { title } from "../sessions/tree";
+import { given, named, target, targetOrNew } from "./target";
 
 const longestSelection = 100_000; // UTF-16 units of a selection that go along as text
 
 /** Asks, and shows the conversation. The text may come with the argument. */
 export async function ask(ctx: Ctx, argument?: unknown): Promise<void> {
-  const text =
-    given(argument, "text") ?? (await input(l10n.t("Ask the agent"), l10n.t("Why does the login test fail?")));
+  const text = given(argument, "text") ?? (await input(prompt(ctx, argument), l10n.t("Why does the login test fail?")));
   if (text) await send(ctx, argument, text, []);
 }
 
@@ -44,10 +44,27 @@ function position({ line, character }: { line: number; character: number }): { l
   return { line, character };
 }
 
-/** Asks in a session, which is shown then. */
+/** Says in which session is asked, as far as that is known without waiting. */
+function prompt(ctx: Ctx, argument: unknown): string {
+  const id = named(argument) ?? ctx.sessions.current;
+  const session = id === undefined ? undefined : ctx.sessions.get(id)?.session;
+  return session ? l10n.t("Ask the agent in “{0}”", title(session)) : l10n.t("Ask the agent");
+}
+
+/** Asks in a session, which is shown then. What cannot be sent stays, in the input of the conversation. */
 async function send(ctx: Ctx, argument: unknown, text: string, context: Context[]): Promise<void> {
+  try {
+    if (await sent(ctx, argument, text, context)) return;
+  } catch (thrown) {
+    await ctx.conversation.focusInput(text);
+    throw thrown;
+  }
+  await ctx.conversation.focusInput(text);
+}
+
+async function sent(ctx: Ctx, argument: unknown, text: string, context: Context[]): Promise<boolean> {
   const sessionId = await targetOrNew(ctx, argument);
-  if (sessionId === undefined) return;
+  if (sessionId === undefined) return false;
   await ctx.conversation.reveal(sessionId);
   await ctx.rpc.request("ask", {
     requestId: crypto.randomUUID(),
@@ -56,6 +73,7 @@ async function send(ctx: Ctx, argument: unknown, text: string, context: Context[
     ...(context.length > 0 && { context }),
   });
   void ctx.listing.refresh();
+  return true;
 }
 
 function input(prompt: string, placeHolder: string, value = ""): Thenable<string | undefined> {

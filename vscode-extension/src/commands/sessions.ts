@@ -2,6 +2,7 @@
 import { commands, l10n, window } from "vscode";
 import type { ApprovalMode, Session } from "../../../editors/protocol";
 import type { Ctx } from "../ctx";
+import { folderName } from "../folders";
 import { sentence, stateText } from "../model/text";
 import { sayInfo } from "../say";
 import { branches, description, icon, title, type Branch } from "../sessions/tree";
@@ -32,13 +33,13 @@ export async function showSessions(ctx: Ctx): Promise<void> {
 function rowsOf(
   list: readonly Branch[],
   depth: number,
-): { label: string; description: string; detail: string; session: Session }[] {
+): { label: string; description: string; detail?: string; session: Session }[] {
   return list.flatMap(({ session, forks }) => {
     const indent = depth > 0 ? `${"\u2003".repeat(depth - 1)}└ ` : "";
     const row = {
       label: `${indent}$(${icon(session.state.status).id}) ${title(session)}`,
-      description: description(session, Date.now()),
-      detail: stateText(session.state),
+      description: description(session, Date.now(), folderName(session.workspaceFolder)),
+      ...(session.state.reason && { detail: stateText(session.state) }),
       session,
     };
     return [row, ...rowsOf(forks, depth + 1)];

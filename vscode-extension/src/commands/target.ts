@@ -1,5 +1,5 @@
 // Which session a command means.
-import { l10n } from "vscode";
+import { l10n, type WorkspaceFolder } from "vscode";
 import type { Session } from "../../../editors/protocol";
 import { RpcError } from "../client/rpc";
 import { config } from "../config";
@@ -27,7 +27,7 @@ export function given(argument: unknown, key: string): string | undefined {
 
 /** Attaches to the session that is meant: the named one, else the current one, else the latest of the folder. */
 export async function target(ctx: Ctx, argument?: unknown): Promise<SessionView & { readonly session: Session }> {
-  const view = await existing(ctx, named(argument));
+  const view = (await existing(ctx, argument)) ?? (await latest(ctx, await pickFolder()));
   if (view) return view;
   throw new RpcError(
     "notFound",
@@ -38,10 +38,12 @@ export async function target(ctx: Ctx, argument?: unknown): Promise<SessionView 
 
 /** The session that a question goes to: the one that is meant, else a new one with the user's settings. */
 export async function targetOrNew(ctx: Ctx, argument?: unknown): Promise<string | undefined> {
-  const view = await existing(ctx, named(argument));
+  const view = await existing(ctx, argument);
   if (view) return view.id;
   const folder = await pickFolder();
   if (!folder) return undefined;
+  const before = await latest(ctx, folder);
+  if (before) return before.id;
   const backend = config.backend();
   const session = await createSession(ctx, folderUri(folder), { ...(backend && { backend: { kind: backend } }) });
   return session.id;
@@ -69,9 +71,10 @@ export async function createSession(
   return session;
 }
 
-async function existing(ctx: Ctx, id: string | undefined): Promise<(SessionView & { session: Session }) | undefined> {
-  if (id !== undefined) return withSession(await ctx.sessions.attach(id));
-  return (await current(ctx)) ?? latest(ctx);
+/** The session that an argument names, else the current one. */
+async function existing(ctx: Ctx, argument: unknown): Promise<(SessionView & { session: Session }) | undefined> {
+  const id = named(argument);
+  return id === undefined ? current(ctx) : withSession(await ctx.sessions.attach(id));
 }
 
 /** The current session, unless it is no more. */
@@ -86,8 +89,10 @@ async function current(ctx: Ctx): Promise<(SessionView & { session: Session }) |
   }
 }
 
-async function latest(ctx: Ctx): Promise<(SessionView & { session: Session }) | undefined> {
-  const folder = await pickFolder();
+async function latest(
+  ctx: Ctx,
+  folder: WorkspaceFolder | undefined,
+): Promise<(SessionView & { session: Session }) | undefined> {
   if (!folder) throw new RpcError("cancelled", l10n.t("No folder was chosen."));
   const { sessions } = await ctx.rpc.request("sessions", { workspaceFolder: folderUri(folder), limit: 1 });
   const [first] = sessions;

@@ -1,6 +1,7 @@
 // What is shown of states, usage, times and sizes, in the user's language.
 import * as l10n from "@vscode/l10n";
 import type { BackendKind, ItemStatus, State, Status, Usage } from "../../../editors/protocol";
+import type { Away } from "./session";
 
 /** A state in a word or two. */
 export function statusText(status: Status): string {
@@ -29,6 +30,12 @@ export function statusText(status: Status): string {
 /** A state with what is waited for, in one line. */
 export function stateText(state: State): string {
   return state.reason ? `${statusText(state.status)}: ${oneLine(state.reason)}` : statusText(state.status);
+}
+
+/** Why nothing comes of a session, and what helps. */
+export function awayText({ reason, remedy }: Away): string {
+  const why = sentence(oneLine(reason)).replace(/\.?$/, ".");
+  return remedy ? `${why} ${oneLine(remedy)}` : why;
 }
 
 /** How far an item is, for those who cannot see its sign. */
@@ -123,4 +130,11 @@ export function oneLine(text: string): string {
 /** A message of the server as a sentence: it begins with a small letter where it may be a part of another. */
 export function sentence(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** A text as a block of code in Markdown, whatever is in it. */
+export function codeBlock(text: string, language = ""): string {
+  const longest = [...text.matchAll(/`+/g)].reduce((length, [run]) => Math.max(length, run.length), 2);
+  const fence = "`".repeat(longest + 1);
+  return `${fence}${language}\n${text}\n${fence}`;
 }

@@ -19,10 +19,13 @@ export function onDisk(session: Session, path: string): Uri | undefined {
   return Uri.joinPath(root, path);
 }
 
-/** A file as of a checkpoint; without one as it is now, and "none" is a file that is not there. */
+/**
+ * A file as of a checkpoint; without one as it is now, and "none" is a file that is not there. Its path is that of the file on the
+ * disk, if it is there: editors take two sides of different paths for a renamed file.
+ */
 export function asOf(session: Session, path: string, checkpoint: string | undefined): Uri {
-  const query = new URLSearchParams({ session: session.id, ...(checkpoint && { checkpoint }) });
-  return Uri.from({ scheme, path: `/${path}`, query: query.toString() });
+  const query = new URLSearchParams({ session: session.id, file: path, ...(checkpoint && { checkpoint }) });
+  return Uri.from({ scheme, path: onDisk(session, path)?.path ?? `/${path}`, query: query.toString() });
 }
 
 /** The two sides of a changed file. */
@@ -36,6 +39,18 @@ export function bothSides(
   if (file.kind === "removed") return { left, right: asOf(session, file.path, "none") };
   const now = to === undefined ? onDisk(session, file.path) : undefined;
   return { left, right: now ?? asOf(session, file.path, to) };
+}
+
+/** A changed file as the editor of many diffs takes it: what it is shown as, and the sides that there are. */
+export function resourceOf(
+  session: Session,
+  file: FileDiff,
+  from: string,
+  to: string | undefined,
+): [shown: Uri, left: Uri | undefined, right: Uri | undefined] {
+  const { left, right } = bothSides(session, file, from, to);
+  const shown = onDisk(session, file.path) ?? asOf(session, file.path, to);
+  return [shown, file.kind === "added" ? undefined : left, file.kind === "removed" ? undefined : right];
 }
 
 /** Serves the virtual documents. */
@@ -76,7 +91,7 @@ export class Files implements TextDocumentContentProvider, Disposable {
     if (checkpoint === "none") return "";
     if (checkpoint === undefined) this.remember(session, uri);
     try {
-      return await this.read(session, uri.path.slice(1), checkpoint);
+      return await this.read(session, query.get("file") ?? "", checkpoint);
     } catch (thrown) {
       const error = rpcError(thrown);
       if (error.code === "notFound" && checkpoint === undefined) return ""; // it has been removed since

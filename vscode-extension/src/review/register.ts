@@ -5,7 +5,7 @@ import type { Ctx } from "../ctx";
 import { sayError, sayInfo } from "../say";
 import { title as sessionTitle } from "../sessions/tree";
 import { asChange, Changes, type Change, type Picture } from "./changes";
-import { asOf, bothSides, Files, onDisk, scheme } from "./files";
+import { bothSides, Files, onDisk, resourceOf, scheme } from "./files";
 import { covers, firstChange, type Hunk } from "./hunks";
 import { lineRange, sameUri, takeFileBack, takeHunkBack, tellAgent } from "./reject";
 import { ChangesTree, type Node } from "./tree";
@@ -39,8 +39,12 @@ export function registerReview(ctx: Ctx): Review & Disposable {
     }),
     view.onDidChangeVisibility(({ visible }) => changes.watch(visible)),
     changes.onDidChange(() => {
-      describe(view, changes.picture);
+      describe(view, ctx, changes.picture);
       tellContext(changes.picture);
+    }),
+    ctx.sessions.onUpdate((update) => {
+      if (update.kind === "event" && update.message.event.type === "session/updated")
+        describe(view, ctx, changes.picture);
     }),
     window.onDidChangeActiveTextEditor(() => tellContext(changes.picture)),
   ];
@@ -121,8 +125,10 @@ function tellContext(picture: Picture | undefined): void {
   void commands.executeCommand("setContext", "sandboxAgent.changes", Boolean(picture?.changes.length));
 }
 
-function describe(view: { description?: string; message?: string }, picture: Picture | undefined): void {
-  view.description = picture ? `${sessionTitle(picture.session)} · ${l10n.t("since {0}", picture.base.summary)}` : "";
+/** Says what is compared with what; the session may have another title by now. */
+function describe(view: { description?: string; message?: string }, ctx: Ctx, picture: Picture | undefined): void {
+  const session = picture && (ctx.sessions.get(picture.session.id)?.session ?? picture.session);
+  view.description = session ? `${sessionTitle(session)} · ${l10n.t("since {0}", picture.base.summary)}` : "";
   view.message = picture?.changes.length === 0 ? l10n.t("Nothing differs.") : "";
 }
 
@@ -162,10 +168,7 @@ async function openAll(ctx: Ctx, session: Session, from: string | undefined, to:
     sayInfo(only ? l10n.t("Only binary files and folders differ: {0}.", only) : l10n.t("Nothing differs."));
     return;
   }
-  const resources = shown.map(({ file }) => {
-    const { left, right } = bothSides(session, file, base, to);
-    return [onDisk(session, file.path) ?? asOf(session, file.path, to), left, right];
-  });
+  const resources = shown.map(({ file }) => resourceOf(session, file, base, to));
   await commands.executeCommand("vscode.changes", l10n.t("Changes of {0}", sessionTitle(session)), resources);
   if (diff.truncated) sayInfo(l10n.t("More differs than is shown here."));
 }

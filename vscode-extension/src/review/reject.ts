@@ -3,6 +3,7 @@
 import { l10n, Position, Range, window, workspace, WorkspaceEdit, type TextDocument, type Uri } from "vscode";
 import type { Session } from "../../../editors/protocol";
 import type { Ctx } from "../ctx";
+import { codeBlock } from "../model/text";
 import { sayInfo } from "../say";
 import type { Change, Picture } from "./changes";
 import { onDisk } from "./files";
@@ -15,13 +16,7 @@ export async function takeHunkBack(session: Session, change: Change, hunk: Hunk)
   const document = await workspace.openTextDocument(uri);
   const dirty = document.isDirty;
   if (!(await editDocument(document, hunk))) return false;
-  if (dirty)
-    sayInfo(
-      l10n.t(
-        "{0} had unsaved changes and still has: the change is taken back there, and you save the file.",
-        change.file.path,
-      ),
-    );
+  if (dirty) sayInfo(l10n.t("It is taken back in the unsaved text of {0}.", change.file.path));
   else await document.save();
   return true;
 }
@@ -78,15 +73,9 @@ export async function tellAgent(
   const what = taken ? "I have taken this change back" : "Take this change back";
   const why = reason === "" ? "." : `: ${reason}`;
   const shown = hunk ? hunk.lines.join("\n") : (change.file.patch ?? "").slice(0, 8000);
-  const block = shown === "" ? "" : `\n\n${fence(shown)}diff\n${shown}\n${fence(shown)}`;
+  const block = shown === "" ? "" : `\n\n${codeBlock(shown, "diff")}`;
   const text = `${what} in ${change.file.path}${why}${block}`;
   await ctx.rpc.request("ask", { sessionId: session.id, text, requestId: crypto.randomUUID() });
-}
-
-/** A fence that does not occur in a text. */
-function fence(text: string): string {
-  const longest = [...text.matchAll(/`+/g)].reduce((length, [run]) => Math.max(length, run.length), 2);
-  return "`".repeat(longest + 1);
 }
 
 /** Shows a line of a file in the active editor of it. */

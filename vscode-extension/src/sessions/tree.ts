@@ -32,9 +32,15 @@ export function title(session: Pick<Session, "title">): string {
   return oneLine(session.title) || l10n.t("Untitled");
 }
 
-/** What stands beside the title: what it does, where, and when it was used last. */
-export function description(session: Session, now: number): string {
-  const parts = [statusText(session.state.status), backendText(session.backend.kind), agoText(session.updatedAt, now)];
+/** What stands beside the title: what it does, where, in which folder if that has to be said, and when it was used last. */
+export function description(session: Session, now: number, folder?: string): string {
+  const { state, backend, updatedAt } = session;
+  const parts = [
+    statusText(state.status),
+    backendText(backend.kind),
+    ...(folder ? [folder] : []),
+    agoText(updatedAt, now),
+  ];
   if (session.forkedAtTurn) parts.unshift(l10n.t("from turn {0}", session.forkedAtTurn));
   return parts.join(" · ");
 }

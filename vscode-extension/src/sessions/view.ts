@@ -10,6 +10,7 @@ import {
   type TreeDataProvider,
 } from "vscode";
 import type { Ctx } from "../ctx";
+import { folderName } from "../folders";
 import { stateText } from "../model/text";
 import { branches, contextValue, description, icon, title, type Branch } from "./tree";
 
@@ -72,7 +73,7 @@ class Provider implements TreeDataProvider<Node> {
     );
     const { id, color } = icon(session.state.status);
     item.id = session.id;
-    item.description = description(session, Date.now());
+    item.description = description(session, Date.now(), folderName(session.workspaceFolder));
     item.iconPath = new ThemeIcon(id, color === undefined ? undefined : new ThemeColor(color));
     item.contextValue = contextValue(session);
     item.tooltip = `${title(session)}\n${stateText(session.state)}\n${session.model}\n${decodeURI(session.workspaceFolder)}`;

@@ -17,6 +17,8 @@ import { world } from "./vscode";
 let rpc: FakeRpc;
 let ctx: Ctx;
 let shown: (string | undefined)[];
+/** What was put into the input of the conversation. */
+let inserted: string[];
 
 const nothing: Carry = {
   added: 0,
@@ -47,9 +49,10 @@ beforeEach(() => {
   });
   const listing = new Listing(rpc, sessions, () => undefined);
   shown = [];
+  inserted = [];
   const conversation = {
     reveal: (id?: string) => Promise.resolve(void shown.push(id)),
-    focusInput: () => Promise.resolve(),
+    focusInput: (text = "") => Promise.resolve(void inserted.push(text)),
   };
   ctx = { rpc, sessions, listing, conversation, waiting: new Waiting(sessions, listing) } as unknown as Ctx;
 });
@@ -106,6 +109,39 @@ describe("ask", () => {
   it("says that no folder is open", async () => {
     world.folders = [];
     await assert.rejects(ask(ctx, { text: "why?" }), { message: "No folder is open." });
+  });
+
+  it("asks once which folder is meant where there are several", async () => {
+    world.folders = [world.folder("/w"), world.folder("/v")];
+    const questions: string[] = [];
+    world.answer = (question) => {
+      questions.push(question);
+      return world.folders[1];
+    };
+    await ask(ctx, { text: "why?" });
+    assert.deepEqual(questions, ["Which folder shall the agent work in?"]);
+    assert.deepEqual(asked("new"), [{ requestId: "", workspaceFolder: "file:///v" }]);
+  });
+
+  it("keeps what was written when no folder is chosen, and when it cannot be sent", async () => {
+    world.folders = [world.folder("/w"), world.folder("/v")];
+    await ask(ctx, { text: "one" });
+    assert.deepEqual([inserted, rpc.of("ask")], [["one"], []]);
+    rpc.answers.ask = () => {
+      throw new RpcError("workerUnavailable", "The worker does not answer.");
+    };
+    await assert.rejects(ask(ctx, { text: "two", sessionId: "s1" }), { code: "workerUnavailable" });
+    assert.deepEqual(inserted, ["one", "two"]);
+  });
+
+  it("says in which session is asked", async () => {
+    const questions: string[] = [];
+    world.answer = (question) => void questions.push(question);
+    await ask(ctx);
+    await ctx.sessions.attach("s1");
+    ctx.sessions.use("s1");
+    await ask(ctx);
+    assert.deepEqual(questions, ["Ask the agent", "Ask the agent in “A title”"]);
   });
 
   it("sends nothing when the user enters nothing", async () => {

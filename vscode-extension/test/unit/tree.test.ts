@@ -34,6 +34,7 @@ describe("the tree of sessions", () => {
   it("says what each does, where and when", () => {
     const now = Date.parse(at) + 5 * 60_000;
     assert.equal(description(session(), now), "Ready · local folder · 5 min ago");
+    assert.equal(description(session(), now, "site"), "Ready · local folder · site · 5 min ago");
     const fork = session({
       forkedAtTurn: 3,
       backend: { kind: "docker" },

@@ -48,6 +48,8 @@ export const world = {
   /** Providers of webview views, by the view's id. */
   views: new Map<string, unknown>(),
   messages: [] as string[],
+  /** What answers the participants of the chat, by their ids. */
+  participants: new Map<string, unknown>(),
   /** Answers the next message, quick pick or input. */
   answer: (() => undefined) as (text: string, choices: readonly unknown[]) => unknown,
 
@@ -127,6 +129,8 @@ export const window = {
   showErrorMessage: message,
   showQuickPick: async (choices: unknown, options: { placeHolder?: string }) =>
     world.answer(options.placeHolder ?? "", (await choices) as unknown[]),
+  showWorkspaceFolderPick: (options: { placeHolder?: string }) =>
+    Promise.resolve(world.answer(options.placeHolder ?? "", world.folders)),
   showInputBox: (options: { prompt?: string }) => Promise.resolve(world.answer(options.prompt ?? "", [])),
   withProgress: (_: unknown, work: (progress: { report(): void }) => unknown) => work({ report: () => undefined }),
 };
@@ -136,6 +140,13 @@ export const commands = {
     if (command === "setContext") world.context.set(String(rest[0]), rest[1]);
     else world.executed.push(command);
     return Promise.resolve(undefined);
+  },
+};
+
+export const chat = {
+  createChatParticipant(id: string, handler: unknown): Disposable {
+    world.participants.set(id, handler);
+    return new Disposable(() => world.participants.delete(id));
   },
 };
 

@@ -172,10 +172,15 @@ export class Approve extends Component<ApproveProps, ApproveState> {
       .attempt(async () => {
         const given = { sessionId: store.sessionId ?? "", approvalId: approval.id, ...answer };
         const { already, decidedBy } = await store.host.call("answer", given);
-        store.tell(already ? { message: l10n.t("{0} has answered already.", decidedBy) } : undefined);
+        store.tell(already ? { message: answeredAlready(decidedBy) } : undefined);
       })
       .then((well) => {
         if (!well) this.setState({ sending: false }); // else it goes as soon as that is known
       });
   }
+}
+
+/** Says who was faster; the name of this client may as well be that of another window. */
+function answeredAlready(by: string): string {
+  return by === "vscode" ? l10n.t("Another window has answered already.") : l10n.t("{0} has answered already.", by);
 }
