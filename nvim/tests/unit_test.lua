@@ -146,6 +146,22 @@ T.test('drawing: an approval names its keys, and always only where it is offered
   T.has(drawn(item, { approval = approval }), 'A always (rm *)')
 end)
 
+T.test('drawing: the change that is asked about is shown, as far as there is room', function()
+  local approval =
+    { id = 'a', itemId = 'i1', subject = 'change x', reason = 'it writes', options = { 'allow', 'deny' } }
+  local item = { kind = 'toolCall', tool = 'apply_patch', text = 'change x', status = 'inProgress' }
+  item.arguments = vim.json.encode({ patch = '@@\n-old\n+new' })
+  local text = drawn(item, { approval = approval })
+  T.has(text, '    @@\n    -old\n    +new\n    May this run?')
+  item.arguments = vim.json.encode({ patch = ('+line\n'):rep(30) })
+  T.has(drawn(item, { approval = approval }), '    … the rest of the change: o')
+  item.arguments = item.arguments:sub(1, 40)
+  T.has(
+    drawn(item, { approval = approval }),
+    '▸ apply_patch  change x  …\n    … what it would change: o\n    May this run?'
+  )
+end)
+
 T.test('drawing: a bound that is reached asks in its notice', function()
   local approval =
     { id = 'a', itemId = 'i1', subject = '9 calls', reason = 'The budget is reached', options = { 'allow', 'deny' } }

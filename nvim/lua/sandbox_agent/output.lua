@@ -57,6 +57,31 @@ local function read(buf, params)
   end)
 end
 
+--- Reads one stream as a whole, then calls back with it.
+local function read_all(params, callback, pieces)
+  pieces = pieces or {}
+  server.request('readOutput', params, function(err, result)
+    if err then
+      return say.error(err)
+    end
+    pieces[#pieces + 1] = result.encoding == 'base64' and vim.base64.decode(result.data) or result.data
+    if result['end'] >= result.total or result['end'] <= result.offset then
+      return callback(table.concat(pieces))
+    end
+    params.offset = result['end']
+    read_all(params, callback, pieces)
+  end)
+end
+
+--- Shows the change that a call would make.
+local function proposal(session, item)
+  local params = { sessionId = session.id, itemId = item.id, stream = 'arguments', offset = 0, limit = page }
+  read_all(params, function(arguments)
+    local buf = scratch(('sandbox-agent-change://%s/%s'):format(session.id, item.id), 'diff')
+    append(buf, require('sandbox_agent.render').patch(arguments) or arguments)
+  end)
+end
+
 local function stream_of(item)
   if item.kind ~= 'toolCall' then
     return 'text', 'markdown'
@@ -78,6 +103,9 @@ function M.whole(session, line)
   local item = item_at(session, line)
   if not item then
     return
+  end
+  if item.status == 'inProgress' and item.tool == require('sandbox_agent.render').patch_tool then
+    return proposal(session, item)
   end
   local stream, filetype = stream_of(item)
   local buf = scratch(('sandbox-agent-output://%s/%s'):format(session.id, item.id), filetype)

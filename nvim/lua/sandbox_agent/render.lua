@@ -1,9 +1,13 @@
 -- Turns items into lines: pure functions, so that what is shown depends on nothing but the item and whether it is opened.
 local M = {}
 
+--- The tool that changes files.
+M.patch_tool = 'apply_patch'
+
 local indent = '    ' -- four spaces: nothing in there is a heading or a fence for Markdown
 local max_columns = 400
 local running_lines = 3 -- of output below a command that runs
+local proposed_lines = 20 -- of a change that waits for an answer
 local head_share = 0.75 -- of the lines of a long output
 
 ---@class sandbox_agent.Rendered
@@ -99,6 +103,27 @@ end
 local function put_running(out, live)
   local lines = live and live.output ~= '' and lines_of(live.output) or {}
   put_all(out, vim.list_slice(lines, math.max(1, #lines - running_lines + 1)), 'SandboxAgentOutput')
+end
+
+--- The patch that a call would apply; nil where there is none, or only a part of it came with the item.
+---@param arguments? string JSON
+---@return string?
+function M.patch(arguments)
+  local ok, decoded = pcall(vim.json.decode, arguments or '')
+  local patch = ok and type(decoded) == 'table' and decoded.patch
+  return type(patch) == 'string' and patch or nil
+end
+
+--- What a call would change, which is to be seen before it is allowed.
+local function put_proposal(out, item, most)
+  local patch = M.patch(item.arguments)
+  local lines = patch and lines_of(patch) or {}
+  for i = 1, math.min(#lines, most) do
+    put(out, indent .. settled(lines[i]), diff_group(lines[i]))
+  end
+  if not patch or #lines > most then
+    put(out, indent .. (patch and '… the rest of the change: o' or '… what it would change: o'), 'SandboxAgentHint')
+  end
 end
 
 ---@param approval sandboxagent.Approval
@@ -205,6 +230,9 @@ function render.toolCall(out, item, context)
   local bad = vim.list_contains({ 'failed', 'denied', 'interrupted', 'unknown' }, item.status)
   put(out, tool_header(item, context.opened), bad and 'SandboxAgentToolFailed' or 'SandboxAgentTool')
   if context.approval then
+    if item.tool == M.patch_tool then
+      put_proposal(out, item, context.opened and context.most or proposed_lines)
+    end
     put_approval(out, context.approval, context.keys, 'May this run?')
   end
   if item.error and item.error ~= '' then
