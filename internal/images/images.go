@@ -1,5 +1,5 @@
 // Package images makes pictures fit to be shown to a model: it finds out what they are, decodes them within bounds, so that
-// none that is small on disk fills the memory, and scales down what is larger than a model sees.
+// none that is small on disk fills the memory, turns photographs upright, and scales down what is larger than a model sees.
 package images
 
 import (
@@ -77,10 +77,14 @@ func Fit(data []byte) (Picture, error) {
 	if err != nil {
 		return Picture{}, broken(err)
 	}
-	if size := picture.Bounds().Size(); kind != GIF && max(size.X, size.Y) <= MaxSide && len(data) <= MaxBytes {
+	turned := upright
+	if kind == JPEG {
+		turned = orientation(data)
+	}
+	if size := picture.Bounds().Size(); kind != GIF && turned == upright && max(size.X, size.Y) <= MaxSide && len(data) <= MaxBytes {
 		return Picture{data, kind, size.X, size.Y}, nil
 	}
-	return encode(scale(picture))
+	return encode(turn(scale(picture), turned))
 }
 
 func broken(err error) error {

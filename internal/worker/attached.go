@@ -42,7 +42,7 @@ func describeContext(folder string, contexts []editors.Context) string {
 		case c.Omitted && c.Kind != "file":
 			note = ": the user mentions it, but the editor sent none"
 		case c.Omitted:
-			note = ": too large or no text, so it is not shown here; look at it with your tools"
+			note = ": too large, no text or not there yet, so it is not shown here; look at it with your tools"
 		case c.Unsaved && c.Mentioned:
 			text, note = conversation.Cut(text, maxMentioned), ", not saved yet: the file on disk is older"
 		case c.Unsaved && len(text) > left:

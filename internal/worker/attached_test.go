@@ -26,7 +26,7 @@ func TestWhatGoesWithAQuestionIsDescribed(t *testing.T) {
 	}
 	text := describeContext("/w", contexts)
 	for _, part := range []string{
-		`[file "a b.go" lines 3-5]`, `[file "dir/"]`, `[file "big": too large or no text, so it is not shown here; look at it with your tools]`,
+		`[file "a b.go" lines 3-5]`, `[file "dir/"]`, `[file "big": too large, no text or not there yet, so it is not shown here; look at it with your tools]`,
 		`[file "typed", not saved yet: the file on disk is older]`, strings.Repeat("m", 2*maxTold),
 		`[file "long", unsaved in the editor: read_file and search show what the editor has]`,
 		`[file "huge", unsaved in the editor and too large to be sent: you can only see the older file on disk]`,

@@ -57,7 +57,11 @@ func (p *previewer) list(ctx context.Context) error {
 		return err
 	}
 	for _, pending := range p.in.Pending {
-		e, err := p.a.entry(ctx, p.in.Folder, pending)
+		contexts, err := p.contexts(ctx, pending)
+		if err != nil {
+			return err
+		}
+		e, err := p.a.entry(ctx, p.in.Folder, pending, contexts)
 		if err != nil {
 			return err
 		}
@@ -162,17 +166,23 @@ func (p *previewer) find(ctx context.Context, dirs []string) (instructions.Set, 
 	return p.a.instructed.Find(ctx, "folder "+p.in.Folder, instructions.Folder(root), instructions.Dirs(dirs))
 }
 
+// contexts returns what goes with a message, as far as it can be read now.
+func (p *previewer) contexts(ctx context.Context, message agent.Pending) ([]editors.Context, error) {
+	contexts, err := p.a.contexts(ctx, message)
+	return p.a.readMentioned(ctx, p.in.Sandbox, p.in.Folder, contexts, false), err
+}
+
 // question lists what would be asked, and what goes with it.
 func (p *previewer) question(ctx context.Context) error {
 	q := p.in.Question
 	if q == nil {
 		return nil
 	}
-	contexts, err := p.a.contexts(ctx, *q)
+	contexts, err := p.contexts(ctx, *q)
 	if err != nil {
 		return err
 	}
-	asked, err := p.a.entry(ctx, p.in.Folder, agent.Pending{Kind: q.Kind, Text: q.Text, Ref: q.Ref})
+	asked, err := p.a.entry(ctx, p.in.Folder, agent.Pending{Kind: q.Kind, Text: q.Text, Ref: q.Ref}, nil)
 	if err != nil {
 		return err
 	}
@@ -200,7 +210,7 @@ func (p *previewer) attached(c editors.Context, left *int) {
 	case c.Omitted && !slices.Contains([]string{"file", "image"}, c.Kind):
 		part.Problem = "the editor sent none"
 	case c.Omitted:
-		part.Problem = "too large, or no text: it is only named"
+		part.Problem = "too large, no text or not there yet: it is only named"
 	case c.Unsaved && !c.Mentioned && len(c.Text) > *left:
 		part.Detail, bytes = "only named; read_file, list and search show what you typed", len(path.Base(c.URI))
 	case c.Unsaved && !c.Mentioned:

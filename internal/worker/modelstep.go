@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"sandboxagent/editors"
 	"sandboxagent/internal/agent"
 	"sandboxagent/internal/blob"
 	"sandboxagent/internal/carry"
@@ -103,7 +104,11 @@ func (a *Activities) conversation(ctx context.Context, in agent.ModelStepInput) 
 	}
 	var added []model.Entry
 	for _, p := range in.Pending {
-		e, err := a.entry(ctx, in.Folder, p)
+		contexts, err := a.contexts(ctx, p)
+		if err != nil {
+			return told{}, err
+		}
+		e, err := a.entry(ctx, in.Folder, p, a.readMentioned(ctx, in.Sandbox, in.Folder, contexts, len(before) == 0))
 		if err != nil {
 			return told{}, err
 		}
@@ -122,7 +127,8 @@ func (a *Activities) conversation(ctx context.Context, in agent.ModelStepInput) 
 	return t, err
 }
 
-func (a *Activities) entry(ctx context.Context, folder string, p agent.Pending) (model.Entry, error) {
+// entry puts a message, or a result, into the words of a conversation, with what goes along.
+func (a *Activities) entry(ctx context.Context, folder string, p agent.Pending, contexts []editors.Context) (model.Entry, error) {
 	text := p.Text
 	if p.Ref != "" {
 		data, err := blob.ReadAll(ctx, a.Blobs, blob.Ref(p.Ref), maxText)
@@ -130,10 +136,6 @@ func (a *Activities) entry(ctx context.Context, folder string, p agent.Pending) 
 			return model.Entry{}, fmt.Errorf("read a message: %w", err)
 		}
 		text = string(data)
-	}
-	contexts, err := a.contexts(ctx, p)
-	if err != nil {
-		return model.Entry{}, err
 	}
 	e := model.Entry{Kind: model.Kind(p.Kind), CallID: p.CallID, Text: text + describeContext(folder, contexts), Images: pictures(contexts)}
 	for _, i := range p.Images {

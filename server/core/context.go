@@ -27,7 +27,8 @@ func (c *Conn) showContext(ctx context.Context, p editors.ContextParams) (editor
 		return editors.ContextResult{}, err
 	}
 	in := agent.PreviewInput{Told: told}
-	parts, err := c.core.encloseIn(ctx, cmp.Or(onDisk(told.Sandbox), told.Folder), p.Text, p.Context)
+	reads := enclosing{dir: cmp.Or(onDisk(told.Sandbox), told.Folder), away: isAway(told.Sandbox.Backend)}
+	parts, err := c.core.encloseIn(ctx, reads, p.Text, p.Context)
 	if err != nil {
 		return editors.ContextResult{}, err
 	}

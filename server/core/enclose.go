@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode/utf16"
 
 	"sandboxagent/editors"
 	"sandboxagent/internal/conversation"
@@ -23,16 +22,12 @@ import (
 	"sandboxagent/internal/workspace"
 )
 
-// Bounds of what is read for one question.
-const (
-	mentionBytes  = 32 << 10 // of one file's text
-	mentionsBytes = 96 << 10 // of all
-	mentionNames  = 200      // of a directory
-	mentionLooks  = 2000     // at names that may be mentioned
-)
+// mentionLooks bounds how often it is looked whether what a question may mention is there.
+const mentionLooks = 2000
 
 // enclose returns what goes with a question to a session: what is given, and what its text mentions. Files are read in the
-// session's folder on this host, for the user means what they see; at a session of another host mentions are only text.
+// session's folder on this host. The worker reads those of a session in another sandbox, as the agent's tools would; at a
+// session of another host mentions are only text.
 func (c *Core) enclose(ctx context.Context, id, text string, given []editors.Context) ([]editors.Context, error) {
 	if !encloses(text, given) {
 		return given, nil
@@ -42,7 +37,7 @@ func (c *Core) enclose(ctx context.Context, id, text string, given []editors.Con
 		return nil, err
 	}
 	if s.HostID != c.HostID() {
-		return c.encloseIn(ctx, "", text, given)
+		return c.encloseIn(ctx, enclosing{}, text, given)
 	}
 	dir, err := folderPath(s.WorkspaceFolder)
 	if s.Backend.Kind == editors.Local {
@@ -51,8 +46,11 @@ func (c *Core) enclose(ctx context.Context, id, text string, given []editors.Con
 	if err != nil {
 		return nil, err
 	}
-	return c.encloseIn(ctx, dir, text, given)
+	return c.encloseIn(ctx, enclosing{dir: dir, away: isAway(s.Backend)}, text, given)
 }
+
+// isAway tells whether a session works on a copy of its folder; the zero Backend is of one that is not there yet.
+func isAway(b editors.Backend) bool { return b.Kind != "" && b.Kind != editors.Local }
 
 // encloses says whether there may be something to be read.
 func encloses(text string, given []editors.Context) bool {
@@ -61,11 +59,11 @@ func encloses(text string, given []editors.Context) bool {
 	})
 }
 
-// encloseIn is enclose in a folder of this host; "": the session is on another one.
-func (c *Core) encloseIn(ctx context.Context, dir, text string, given []editors.Context) ([]editors.Context, error) {
-	e := enclosing{dir: dir, parts: slices.Clone(given), left: mentionsBytes, looks: mentionLooks}
-	if dir != "" {
-		root, err := os.OpenRoot(dir)
+// encloseIn is enclose in a folder of this host, or in none.
+func (c *Core) encloseIn(ctx context.Context, e enclosing, text string, given []editors.Context) ([]editors.Context, error) {
+	e.parts, e.left, e.looks = slices.Clone(given), mentions.MaxTexts, mentionLooks
+	if e.dir != "" {
+		root, err := os.OpenRoot(e.dir)
 		if err != nil {
 			return nil, editors.Errorf(editors.CodeNotFound, "the session's folder cannot be read: %w", err).
 				WithRemedy("Put it back, or ask in another folder.")
@@ -79,7 +77,7 @@ func (c *Core) encloseIn(ctx context.Context, dir, text string, given []editors.
 	for i := range e.parts {
 		p := &e.parts[i]
 		p.Image = nil // only what is made here counts
-		if p.Kind == "file" && p.Mentioned && p.Text == "" && !p.Unsaved {
+		if i < len(given) && p.Kind == "file" && p.Mentioned && p.Text == "" && !p.Unsaved {
 			e.read(p)
 		}
 	}
@@ -88,7 +86,8 @@ func (c *Core) encloseIn(ctx context.Context, dir, text string, given []editors.
 
 // enclosing gathers what goes with a question.
 type enclosing struct {
-	dir   string   // "": none that can be read
+	dir   string   // "": none that can be read, the session is on another host
+	away  bool     // the session works on a copy, in which the worker reads
 	root  *os.Root // of dir
 	parts []editors.Context
 	left  int // bytes of text
@@ -157,8 +156,11 @@ func (e *enclosing) mention(m mentions.Mention) {
 	case m.First > 0:
 		p.Range = &editors.Range{Start: editors.Position{Line: m.First - 1}, End: editors.Position{Line: m.Last - 1}}
 	}
-	if m.First == 0 && e.isPicture(rel) {
+	if m.First == 0 && !e.away && e.isPicture(rel) {
 		p.Kind = "image"
+	}
+	if p.Kind == "file" && shown == nil {
+		e.read(&p)
 	}
 	e.parts = append(e.parts, p)
 }
@@ -191,7 +193,7 @@ func (e *enclosing) isPicture(rel string) bool {
 // omitted: the agent is told, and can look for itself.
 func (e *enclosing) read(p *editors.Context) {
 	p.Omitted = true
-	if e.root == nil {
+	if e.root == nil || e.away {
 		return
 	}
 	file, err := folderPath(p.URI)
@@ -221,13 +223,10 @@ func (e *enclosing) read(p *editors.Context) {
 func (e *enclosing) cut(p *editors.Context, text string, first, last int) {
 	p.Range = nil
 	if first > 0 {
-		lines := strings.SplitAfter(text, "\n")
-		first, last = min(first, len(lines)), min(max(last, first), len(lines))
-		text = strings.Join(lines[first-1:last], "")
-		end := len(utf16.Encode([]rune(strings.TrimRight(lines[last-1], "\r\n"))))
-		p.Range = &editors.Range{Start: editors.Position{Line: first - 1}, End: editors.Position{Line: last - 1, Character: end}}
+		lines, where := mentions.Lines(text, first, last)
+		text, p.Range = lines, &where
 	}
-	text = conversation.Cut(text, mentionBytes)
+	text = conversation.Cut(text, mentions.MaxText)
 	if p.Omitted = len(text) > e.left; p.Omitted {
 		return
 	}
@@ -242,16 +241,16 @@ func (e *enclosing) names(p *editors.Context, rel string) {
 		return
 	}
 	defer func() { _ = dir.Close() }()
-	entries, err := dir.ReadDir(mentionNames + 1)
+	entries, err := dir.ReadDir(mentions.MaxNames + 1)
 	if err != nil && len(entries) == 0 {
 		entries = nil // it is empty, or cannot be read: the agent finds out which
 	}
 	var names []string
-	for _, entry := range entries[:min(len(entries), mentionNames)] {
+	for _, entry := range entries[:min(len(entries), mentions.MaxNames)] {
 		names = append(names, entry.Name()+suffix(entry))
 	}
 	slices.Sort(names)
-	if len(entries) > mentionNames {
+	if len(entries) > mentions.MaxNames {
 		names = append(names, "…")
 	}
 	p.URI = strings.TrimSuffix(p.URI, "/") + "/"

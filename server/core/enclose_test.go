@@ -17,6 +17,7 @@ import (
 
 	"sandboxagent/editors"
 	"sandboxagent/internal/blob"
+	"sandboxagent/internal/mentions"
 )
 
 // enclosed is a folder with files, and what goes with questions about them.
@@ -40,7 +41,7 @@ func (e enclosed) uri(name string) string { return "file://" + e.dir + "/" + nam
 
 func (e enclosed) with(text string, given ...editors.Context) []editors.Context {
 	e.Helper()
-	parts, err := e.core.encloseIn(e.Context(), e.dir, text, given)
+	parts, err := e.core.encloseIn(e.Context(), enclosing{dir: e.dir}, text, given)
 	require.NoError(e, err)
 	return parts
 }
@@ -61,6 +62,29 @@ func TestWhatATextMentionsGoesWithIt(t *testing.T) {
 		{Kind: "file", URI: e.uri("latin"), Mentioned: true, Text: "café\n"},
 	}, e.with(`@a.go @a.go:2-9 @a.go:70 @"sub/b c.go" @sub, @nul @latin @nobody me@a.go @../`+filepath.Base(e.dir)+"/a.go"))
 	require.Equal(t, e.uri("a.go"), e.with("@" + e.dir + "/a.go")[0].URI)
+}
+
+func onePixel(t *testing.T) []byte {
+	var b bytes.Buffer
+	require.NoError(t, png.Encode(&b, image.NewGray(image.Rect(0, 0, 1, 1))))
+	return b.Bytes()
+}
+
+func TestWhatIsMentionedOfACopyIsLeftToTheWorker(t *testing.T) {
+	e := newEnclosed(t, map[string]string{"a.go": "one\ntwo\n", "sub/b": "b", "shot.png": string(onePixel(t)), "typed": "old\n"})
+	typed := editors.Context{Kind: "file", URI: e.uri("typed"), Unsaved: true, Text: "new\n\n"}
+	parts, err := e.core.encloseIn(t.Context(), enclosing{dir: e.dir, away: true}, "@a.go @a.go:2 @sub @shot.png @gone @typed:1 @typed:2", []editors.Context{typed})
+	require.NoError(t, err)
+	lines := editors.Context{Kind: "file", URI: e.uri("a.go"), Mentioned: true, Omitted: true, Range: lineRange(1, 1, 0)}
+	require.Equal(t, []editors.Context{
+		typed,
+		{Kind: "file", URI: e.uri("a.go"), Mentioned: true, Omitted: true},
+		lines,
+		{Kind: "file", URI: e.uri("sub"), Mentioned: true, Omitted: true},
+		{Kind: "file", URI: e.uri("shot.png"), Mentioned: true, Omitted: true},
+		{Kind: "file", URI: e.uri("typed"), Mentioned: true, Text: "new\n", Range: lineRange(0, 0, 3)},
+		{Kind: "file", URI: e.uri("typed"), Mentioned: true, Text: "\n", Range: lineRange(1, 1, 0)},
+	}, parts)
 }
 
 func TestWhatLeadsOutsideIsNoMention(t *testing.T) {
@@ -98,7 +122,7 @@ func TestWhatIsMentionedIsBounded(t *testing.T) {
 	long := strings.Repeat("0123456789abcde\n", 1<<14)
 	e := newEnclosed(t, map[string]string{"a": long, "b": long, "c": long, "d": long, "huge": strings.Repeat(long, 40)})
 	parts := e.with("@a @b @c @d @huge")
-	require.LessOrEqual(t, len(parts[0].Text), mentionBytes+100)
+	require.LessOrEqual(t, len(parts[0].Text), mentions.MaxText+100)
 	require.Contains(t, parts[0].Text, "bytes left out")
 	require.Equal(t, []bool{false, false, true, true, true}, []bool{parts[0].Omitted, parts[1].Omitted, parts[2].Omitted, parts[3].Omitted, parts[4].Omitted})
 	require.LessOrEqual(t, len(e.with(strings.Repeat("@a ", 100_000))), 1)
@@ -132,13 +156,13 @@ func TestPicturesAreKeptAndNotSentOn(t *testing.T) {
 	for uri, why := range map[string]string{
 		e.uri("bad.png"): "damaged", e.uri("gone.png"): "no such file", "data:image/png,x": "base64", "data:;base64,!": "illegal", "http://x/y.png": "neither", e.uri(""): "regular",
 	} {
-		_, err := e.core.encloseIn(t.Context(), e.dir, "", []editors.Context{{Kind: "image", URI: uri}})
+		_, err := e.core.encloseIn(t.Context(), enclosing{dir: e.dir}, "", []editors.Context{{Kind: "image", URI: uri}})
 		require.Equal(t, editors.CodeInvalidParams, editors.CodeOf(err), uri)
 		require.ErrorContains(t, err, why)
 	}
-	_, err = e.core.encloseIn(t.Context(), "", "", []editors.Context{{Kind: "image", URI: data}})
+	_, err = e.core.encloseIn(t.Context(), enclosing{}, "", []editors.Context{{Kind: "image", URI: data}})
 	require.ErrorContains(t, err, "another host")
-	_, err = e.core.encloseIn(t.Context(), e.dir, "", make11(data))
+	_, err = e.core.encloseIn(t.Context(), enclosing{dir: e.dir}, "", make11(data))
 	require.ErrorContains(t, err, "more than 10 images")
 }
 
