@@ -84,6 +84,46 @@ func TestStdio(t *testing.T) {
 	require.NoError(t, daemon.AwaitEnd(t.Context(), state))
 }
 
+// A helper that does not start is started by another command, made of what is there by then, and not for ever.
+func TestStartIsTriedAgain(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	state, root := t.TempDir(), t.TempDir()
+	made := 0
+	conn, err := daemon.Dial(t.Context(), state, func() (*exec.Cmd, error) {
+		made++
+		switch made {
+		case 1:
+			return nil, sandbox.Errorf(sandbox.ClassUnavailable, "start", "a folder is gone")
+		case 2:
+			return exec.Command("sh", "-c", "echo a folder has gone >&2; exit 1"), nil
+		}
+		return exec.Command(self, ServeArgs(state, root, 0)...), nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, 3, made)
+	require.NoError(t, conn.Close())
+	require.NoError(t, client.New(client.Options{Dial: func(context.Context) (io.ReadWriteCloser, error) {
+		return daemon.Dial(t.Context(), state, nil)
+	}}).Shutdown(t.Context()))
+	require.NoError(t, daemon.AwaitEnd(t.Context(), state))
+
+	made = 0
+	_, err = daemon.Dial(t.Context(), state, func() (*exec.Cmd, error) {
+		made++
+		return exec.Command("sh", "-c", "echo it is broken >&2; exit 1"), nil
+	})
+	require.ErrorContains(t, err, "it is broken")
+	require.Equal(t, 3, made)
+	made = 0
+	_, err = daemon.Dial(t.Context(), state, func() (*exec.Cmd, error) {
+		made++
+		return nil, sandbox.Errorf(sandbox.ClassNotFound, "start", "the workspace is gone")
+	})
+	require.Equal(t, sandbox.ClassNotFound, sandbox.ClassOf(err))
+	require.Equal(t, 1, made)
+}
+
 func TestCommandLine(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)

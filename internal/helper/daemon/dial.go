@@ -24,6 +24,7 @@ const (
 	logName   = "helper.log"
 	maxLog    = 1 << 20 // bytes; a longer log starts anew with the next helper
 	startTime = 20 * time.Second
+	tries     = 3 // to start a helper
 )
 
 // Dial connects to the helper that serves the state directory. If none does, it starts the one that command describes;
@@ -40,14 +41,25 @@ func Dial(ctx context.Context, state string, command func() (*exec.Cmd, error)) 
 	if conn, err := connect(state); err == nil { // somebody else was faster
 		return conn, nil
 	}
-	cmd, err := command()
-	if err != nil {
-		return nil, err
-	}
-	if err := start(ctx, state, cmd); err != nil {
+	if err := startOne(ctx, state, command); err != nil {
 		return nil, err
 	}
 	return connect(state)
+}
+
+// startOne starts a helper. What its command was made of may have changed before the helper looked at it, so another is made
+// of what is there then.
+func startOne(ctx context.Context, state string, command func() (*exec.Cmd, error)) error {
+	for try := 1; ; try++ {
+		cmd, err := command()
+		if err == nil {
+			err = start(ctx, state, cmd)
+		}
+		timeout := ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded)
+		if sandbox.ClassOf(err) != sandbox.ClassUnavailable || timeout || try == tries {
+			return err
+		}
+	}
 }
 
 // start runs the helper detached and waits until it is ready.

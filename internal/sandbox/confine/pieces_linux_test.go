@@ -45,6 +45,62 @@ func TestBwrapLoadsNothing(t *testing.T) {
 	inOrder(t, strings.Join(cmd.Args, " "), "--setenv LD_LIBRARY_PATH /w", "--setenv LD_PRELOAD /w/x", "--unshare-user", "-- /helper")
 }
 
+// What is to be covered may go while the sandbox is made, and may lie where neither it nor its commands come. What becomes
+// something else is not left open.
+func TestWhatIsGoneNeedsNoCover(t *testing.T) {
+	dir, err := os.MkdirTemp("/srv", ".sandbox-gone-")
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	require.NoError(t, os.Chmod(dir, 0o755))
+	file, closed := filepath.Join(dir, "file"), filepath.Join(dir, "closed", "socket")
+	put(t, file)
+	put(t, closed)
+	require.NoError(t, os.Chmod(filepath.Dir(closed), 0o700))
+	require.NoError(t, os.Chown(filepath.Dir(closed), 1001, 1001))
+
+	if err := stageWith(t); err != nil {
+		t.Skipf("not possible here: %v", err)
+	}
+	require.NoError(t, stageWith(t,
+		mount{Kind: null, Target: filepath.Join(dir, "gone")},
+		mount{Kind: cover, Target: filepath.Join(dir, "gone", "deeper")},
+		mount{Kind: cover, Target: filepath.Join(file, "below")},
+		mount{Kind: null, Target: closed},
+		mount{Kind: null, Target: file},
+	))
+	require.ErrorContains(t, stageWith(t, mount{Kind: cover, Target: file}), "mount "+file)
+	require.ErrorContains(t, stageWith(t, mount{Kind: null, Target: dir}), "mount "+dir)
+	require.NoError(t, os.Symlink("file", filepath.Join(dir, "link")))
+	require.ErrorContains(t, stageWith(t, mount{Kind: null, Target: filepath.Join(dir, "link")}), "link")
+	require.ErrorContains(t, stageWith(t, // commands could open it
+		mount{Kind: bind, Source: dir, Target: dir}, mount{Kind: null, Target: closed}), "permission denied")
+}
+
+// stageWith makes a sandbox with further mounts and checks it from inside.
+func stageWith(t *testing.T, further ...mount) error {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	base := t.TempDir()
+	p := Policy{Method: Namespaces, Program: self, Workspace: filepath.Join(base, "workspace"), Session: filepath.Join(base, "state")}
+	p.State = p.Session
+	for _, dir := range []string{p.Workspace, p.Session} {
+		require.NoError(t, os.Mkdir(dir, 0o700))
+	}
+	h := Host{Home: filepath.Join(base, "home"), Env: []string{"PATH=/usr/bin:/bin"}}
+	require.NoError(t, p.Prepare(t.Context(), h))
+	p, err = p.resolved()
+	require.NoError(t, err)
+	plan := newPlan(p, h, nil)
+	plan.Mounts = append(plan.Mounts, further...)
+	plan.Argv = []string{self, CheckVerb, JailFlag, p.jail(h).Encode()}
+	cmd, err := ownStage(plan, p, p.Environment(h))
+	require.NoError(t, err)
+	return run(t.Context(), cmd)
+}
+
 func TestReadable(t *testing.T) {
 	base := t.TempDir()
 	for _, name := range []string{"home/.ssh/id", "home/code/f", "other/f"} {

@@ -22,6 +22,7 @@ const (
 	JailFlag = "--jail"
 
 	probeTime = 20 * time.Second
+	trials    = 3
 )
 
 // Wanted says what is to be found out.
@@ -48,7 +49,7 @@ func Probe(ctx context.Context, w Wanted, h Host) (Report, error) {
 		w.Methods = Methods()
 	}
 	for _, method := range w.Methods {
-		err := try(ctx, w, method, h)
+		err := tryOften(ctx, w, method, h)
 		if err == nil {
 			report.Method, report.Landlock = method, landlockVersion()
 			report.Lacks, report.Limits = lacks(method, w.Level, report.Landlock), describeLimits(method)
@@ -62,6 +63,18 @@ func Probe(ctx context.Context, w Wanted, h Host) (Report, error) {
 	return report, sandbox.Errorf(sandbox.ClassUnavailable, op, "commands cannot be confined here (%s), so none is run: %s. "+
 		"To run them unconfined all the same, set confinement = \"none\" in the section [local] of config.toml",
 		strings.Join(report.Refused, "; "), remedy)
+}
+
+// tryOften tries a way of confinement a few times: what is to be covered may change while a sandbox is made.
+func tryOften(ctx context.Context, w Wanted, method Method, h Host) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	for range trials {
+		if err = try(ctx, w, method, h); err == nil || ctx.Err() != nil {
+			return err
+		}
+	}
+	return err
 }
 
 // try starts a command in a scratch sandbox, which checks from inside what holds.
@@ -88,8 +101,6 @@ func try(ctx context.Context, w Wanted, method Method, h Host) error {
 
 // run runs a check and returns what it complains about.
 func run(ctx context.Context, cmd *exec.Cmd) error {
-	ctx, cancel := context.WithTimeout(ctx, probeTime)
-	defer cancel()
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	cmd.WaitDelay = time.Second

@@ -36,10 +36,15 @@ var (
 	deviceFiles = []string{"null", "zero", "full", "random", "urandom", "tty"}
 )
 
+// inTree is how targets are opened.
+var inTree = unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_SYMLINKS}
+
 // tree is a root under construction.
 type tree struct {
-	root    int            // descriptor of the new "/"
-	sources map[string]int // detached mounts, by path and kind
+	root     int            // descriptor of the new "/"
+	sources  map[string]int // detached mounts, by path and kind
+	writable []string       // directories in which commands may change permissions
+	ours     []string       // directories that are to be read-only once all is in them
 }
 
 // enter makes the plan's tree and the root of the calling process.
@@ -61,11 +66,9 @@ func enter(p plan) error {
 			return fmt.Errorf("mount %s: %w", m.Target, err)
 		}
 	}
-	for _, m := range p.Mounts {
-		if m.Kind == cover || m.Kind == devices {
-			if err := t.close(m.Target); err != nil {
-				return fmt.Errorf("make %s read-only: %w", m.Target, err)
-			}
+	for _, dir := range t.ours {
+		if err := t.close(dir); err != nil {
+			return fmt.Errorf("make %s read-only: %w", dir, err)
 		}
 	}
 	return t.pivot()
@@ -131,23 +134,22 @@ func (t *tree) makeRoot() error {
 
 // at opens a target in the new tree, making what is missing of it: a directory, or a file.
 func (t *tree) at(target string, dir bool) (int, error) {
-	how := &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_SYMLINKS}
 	path := "."
 	var names []string
 	if rel := strings.Trim(target, "/"); rel != "" {
 		names = strings.Split(rel, "/")
 	}
-	fd, err := unix.Openat2(t.root, path, how)
+	fd, err := unix.Openat2(t.root, path, &inTree)
 	for i, name := range names {
 		if err != nil {
 			return -1, err
 		}
 		parent := fd
 		path = filepath.Join(path, name)
-		fd, err = unix.Openat2(t.root, path, how)
+		fd, err = unix.Openat2(t.root, path, &inTree)
 		if errors.Is(err, fs.ErrNotExist) {
 			if err = create(parent, name, dir || i < len(names)-1); err == nil {
-				fd, err = unix.Openat2(t.root, path, how)
+				fd, err = unix.Openat2(t.root, path, &inTree)
 			}
 		}
 		_ = unix.Close(parent)
@@ -168,16 +170,18 @@ func create(parent int, name string, dir bool) error {
 
 func (t *tree) mount(m mount) error {
 	switch m.Kind {
-	case bind, readOnly:
-		return t.attach(m.Source, m.Kind == readOnly, m.Target)
+	case bind:
+		t.writable = append(t.writable, m.Target)
+		return t.attach(m.Source, false, m.Target)
+	case readOnly:
+		return t.attach(m.Source, true, m.Target)
 	case null:
-		err := t.attach(os.DevNull, true, m.Target)
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.EROFS) { // gone since the plan was made
-			return nil
-		}
-		return err
+		return t.hide(m.Target, func(at int) error { return t.attachAt(os.DevNull, true, at) })
 	case cover:
-		return t.fresh("tmpfs", m.Target, inMemory)
+		return t.hide(m.Target, func(at int) error {
+			t.ours = append(t.ours, m.Target)
+			return freshAt("tmpfs", at, inMemory)
+		})
 	case shared:
 		return t.fresh("tmpfs", m.Target, sharedMemory)
 	case devices:
@@ -190,10 +194,8 @@ func (t *tree) mount(m mount) error {
 
 // attach binds a cloned source. A source that is needed twice is cloned again from its first place.
 func (t *tree) attach(source string, ro bool, target string) error {
-	key := sourceKey(source, ro)
-	from := t.sources[key]
 	var st unix.Stat_t
-	if err := unix.Fstat(from, &st); err != nil {
+	if err := unix.Fstat(t.sources[sourceKey(source, ro)], &st); err != nil {
 		return err
 	}
 	to, err := t.at(target, st.Mode&unix.S_IFMT == unix.S_IFDIR)
@@ -201,7 +203,11 @@ func (t *tree) attach(source string, ro bool, target string) error {
 		return err
 	}
 	defer unix.Close(to)
-	again, err := cloneMount(from, "", ro)
+	return t.attachAt(source, ro, to)
+}
+
+func (t *tree) attachAt(source string, ro bool, to int) error {
+	again, err := cloneMount(t.sources[sourceKey(source, ro)], "", ro)
 	if err != nil {
 		return err
 	}
@@ -263,6 +269,7 @@ func btoi(b bool) int {
 
 // devices makes a /dev that holds what programs need and no disk.
 func (t *tree) devices(target string) error {
+	t.ours = append(t.ours, target)
 	if err := t.fresh("tmpfs", target, inMemory); err != nil {
 		return err
 	}

@@ -3,11 +3,14 @@
 package local
 
 import (
+	"context"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -219,4 +222,62 @@ os.killpg(0, 9)'`)
 			require.Equal(t, "alive\n", out)
 		})
 	}
+}
+
+// Sockets of others, which are kept from commands, come and go while sandboxes are made.
+func TestSandboxesAreMadeWhileSocketsComeAndGo(t *testing.T) {
+	dir, err := os.MkdirTemp("/srv", ".sandbox-sockets-")
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	require.NoError(t, os.Chmod(dir, 0o755))
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for i := range 4 {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				if err := comeAndGo(filepath.Join(dir, strconv.Itoa(i))); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for _, way := range ways {
+		t.Run(string(way), func(t *testing.T) {
+			b := newBackendWith(t, confine.DefaultLevel, way)
+			if way != confine.Bubblewrap { // which, run by root, fails at what it cannot reach
+				closed := filepath.Join(dir, "closed-"+string(way))
+				require.NoError(t, os.Mkdir(closed, 0o700))
+				stays, err := net.Listen("unix", filepath.Join(closed, "s"))
+				require.NoError(t, err)
+				defer stays.Close()
+				require.NoError(t, os.Chown(closed, ordinaryUID, ordinaryUID))
+			}
+			report, err := b.probe(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, way, report.Method)
+			for i := range 5 {
+				st, out := script(t, open(t, b, strconv.Itoa(i), t.TempDir()), "c", "true")
+				require.Zero(t, st.ExitCode, out)
+			}
+		})
+		_ = os.RemoveAll(filepath.Join(dir, "closed-"+string(way)))
+	}
+}
+
+// comeAndGo has something listen in a new directory for a moment.
+func comeAndGo(dir string) error {
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return err
+	}
+	l, err := net.Listen("unix", filepath.Join(dir, "s"))
+	if err != nil {
+		return err
+	}
+	_ = l.Close()
+	return os.RemoveAll(dir)
 }
