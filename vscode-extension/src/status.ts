@@ -3,7 +3,7 @@ import { l10n, MarkdownString, StatusBarAlignment, ThemeColor, window, type Disp
 import type { ServerState } from "./client/rpc";
 import type { Ctx } from "./ctx";
 import { busy, type SessionView } from "./model/session";
-import { backendText, stateText, statusText, usageText } from "./model/text";
+import { awayText, backendText, stateText, statusText, usageText } from "./model/text";
 import { title } from "./sessions/tree";
 
 /** What the item shows. */
@@ -27,7 +27,14 @@ export function statusOf(view: SessionView | undefined, server: ServerState, app
       ...level,
     };
   }
-  const { session, state } = view;
+  const { session, state, away } = view;
+  if (away) {
+    return {
+      text: `$(debug-disconnect) ${l10n.t("Away")} · ${backendText(session.backend.kind)}${waiting}`,
+      tooltip: [title(session), awayText(away), ...asked].join("\n"),
+      level: "warning",
+    };
+  }
   const icon = state.status === "failed" ? "error" : busy(view) && approvals === 0 ? "sync~spin" : "comment-discussion";
   return {
     text: `$(${icon}) ${statusText(state.status)} · ${backendText(session.backend.kind)}${waiting}`,

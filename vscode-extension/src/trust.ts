@@ -20,6 +20,7 @@ const harmless: ReadonlySet<CommandName> = new Set<CommandName>([
   "setSecret",
   "title",
   "interrupt",
+  "stop",
   "destroy",
 ]);
 

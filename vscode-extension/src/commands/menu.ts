@@ -1,6 +1,7 @@
 // The menu of the status bar.
 import { commands, l10n, window, type QuickPickItem } from "vscode";
 import type { Ctx } from "../ctx";
+import { runningCommands } from "../model/running";
 import { busy } from "../model/session";
 import { stateText } from "../model/text";
 import { title } from "../sessions/tree";
@@ -34,6 +35,9 @@ function entries(ctx: Ctx): Entry[] {
     entry("add", l10n.t("New session…"), "newSession"),
     ...(view?.session ? [separator(`${title(view.session)} · ${stateText(view.state)}`)] : []),
     ...(view && busy(view) ? [entry("debug-stop", l10n.t("Interrupt"), "interrupt")] : []),
+    ...(view && runningCommands(view).length > 0
+      ? [entry("debug-stop", l10n.t("Stop command…"), "stopCommand", l10n.t("The turn goes on."))]
+      : []),
     ...(view?.session
       ? [
           entry("arrow-swap", l10n.t("Switch backend…"), "switchBackend"),

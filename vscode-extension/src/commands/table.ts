@@ -10,6 +10,7 @@ import * as installation from "./installation";
 import { showMenu } from "./menu";
 import * as moving from "./moving";
 import * as sessions from "./sessions";
+import { stopCommand } from "./stopping";
 
 /** A command: called with what a view, a key binding or another extension gives it. */
 export type Command = (ctx: Ctx, argument?: unknown) => Promise<void>;
@@ -21,6 +22,7 @@ export const table: Readonly<Record<string, Command>> = {
   steer: asking.steer,
   queue: asking.queue,
   interrupt: asking.interrupt,
+  stopCommand,
   newSession: moving.newSession,
   switchBackend: (ctx, argument) => moving.switchBackend(ctx, argument),
   forkSession: moving.forkSession,

@@ -5,6 +5,7 @@ import type {
   Approval,
   AttachResult,
   BackgroundCommand,
+  ConnectionChangedEvent,
   Event,
   EventMessage,
   Item,
@@ -26,12 +27,21 @@ export interface Failure {
   readonly remedy?: string;
 }
 
+/** Why nothing comes of a session: who is missing, and since when. */
+export interface Away {
+  readonly reason: string;
+  readonly remedy?: string;
+  readonly since: string;
+}
+
 /** What is known of a session. Values are never changed, so what is the same object looks the same. */
 export interface SessionView {
   readonly id: string;
   /** Absent before the first snapshot. */
   readonly session?: Session;
   readonly state: State;
+  /** The server cannot follow the session, or its turn has no worker. What is known stays true as of then. */
+  readonly away?: Away | undefined;
   /** Of the last durable event that is known. */
   readonly seq: number;
   /** Events were lost: attach again from seq. */
@@ -86,7 +96,7 @@ export type Reader = "end" | "above";
 
 /** Takes the answer to attach: a snapshot, or what was missed. When the view is missed even then, only a snapshot helps. */
 export function attached(view: SessionView, result: AttachResult, reader: Reader = "end"): SessionView {
-  let next: SessionView = { ...view, missed: false, live: stale(view.live) };
+  let next: SessionView = { ...view, missed: false, live: stale(view.live), away: undefined };
   if (result.items) next = snapshot(next, result);
   for (const message of result.events ?? []) next = applied(next, message, reader);
   if (next.missed) return next;
@@ -142,12 +152,15 @@ function withFailure(view: SessionView, turn: number, message: string, remedy: s
 export function applied(view: SessionView, message: EventMessage, reader: Reader = "end"): SessionView {
   if (message.sessionId !== view.id) return view;
   if (message.event.type === "item/delta") return withDelta(view, message.event);
+  if (message.event.type === "connection/changed") return withConnection(view, message.event);
   if (message.seq <= view.seq) return view;
   if (message.seq > view.seq + 1) return view.missed ? view : { ...view, missed: true };
   return { ...changed(view, message.event, reader), seq: message.seq };
 }
 
-function changed(view: SessionView, event: Exclude<Event, ItemDeltaEvent>, reader: Reader): SessionView {
+type DurableEvent = Exclude<Event, ItemDeltaEvent | ConnectionChangedEvent>;
+
+function changed(view: SessionView, event: DurableEvent, reader: Reader): SessionView {
   switch (event.type) {
     case "session/updated":
       return { ...view, session: event.session };
@@ -178,6 +191,14 @@ function changed(view: SessionView, event: Exclude<Event, ItemDeltaEvent>, reade
     default:
       return view; // an event of a newer server
   }
+}
+
+/** The state that comes with the connection is the session's own, where attach had told what it waits for instead. */
+function withConnection(view: SessionView, event: ConnectionChangedEvent): SessionView {
+  const { connected, reason = "", remedy, since, state } = event;
+  if (!connected) return { ...view, away: { reason, since, ...(remedy && { remedy }) } };
+  const next = { ...view, away: undefined };
+  return state ? withSession({ ...next, state }, { state }) : next;
 }
 
 function withSession(view: SessionView, change: Partial<Session>): SessionView {

@@ -286,6 +286,33 @@ describe("the page", () => {
     assert.deepEqual(host.called("stopCommand"), [{ sessionId: "s1", itemId: "i5" }]);
   });
 
+  it("stops the command of a running call alone, and shows who stopped it", async () => {
+    const { host, page: on } = await page();
+    await host.show(busySession);
+    const call = { kind: "toolCall", tool: "exec_command", text: "make" } as const;
+    await host.send(message(1, { type: "item/started", item: item(1, { ...call, status: "inProgress" }) }));
+    await on.getByRole("button", { name: "Stop Command" }).click();
+    assert.deepEqual(host.called("stopCommand"), [{ sessionId: "s1", itemId: "i1" }]);
+    await host.send(completed(2, 1, { ...call, status: "interrupted", stoppedBy: "nvim" }));
+    await on.locator(".tool").getByText("stopped by nvim").waitFor();
+    assert.equal(await on.getByRole("button", { name: "Stop Command" }).count(), 0);
+    await host.send(message(3, { type: "item/completed", item: item(3, { ...call, background: true }) }));
+    await on.locator(".tool").getByText("in the background").waitFor();
+  });
+
+  it("says what is missing and what helps while the session cannot be followed, and that it goes on", async () => {
+    const { host, page: on } = await page();
+    await host.show(busySession);
+    const away = { connected: false, reason: "no worker is running", remedy: "Start one.", since: at };
+    await host.send(message(0, { type: "connection/changed", ...away }));
+    await on.locator(".state.failed").getByText("No worker is running. Start one.").waitFor();
+    await on.locator(".state.failed .since").waitFor();
+    await host.send(message(0, { type: "connection/changed", connected: true, since: at, state: running }));
+    await on.locator(".state.running").getByText("Waiting for the model demo.").waitFor();
+    const texts = await on.getByRole("log").locator("p").allTextContents();
+    assert.deepEqual(texts, ["No worker is running. Start one.", "The session goes on."]);
+  });
+
   it("shows that there is no session, what is in the way, and that the server is away", async () => {
     const { host, page: on } = await page({ width: 250 });
     host.post({ type: "session", batch: 1 });

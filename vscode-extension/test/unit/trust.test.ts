@@ -42,7 +42,17 @@ describe("a folder that is not trusted", () => {
     ]) {
       assert.ok(!passed.includes(name), name);
     }
-    for (const name of ["sessions", "attach", "history", "readOutput", "diff", "interrupt", "destroy", "doctor"]) {
+    for (const name of [
+      "sessions",
+      "attach",
+      "history",
+      "readOutput",
+      "diff",
+      "interrupt",
+      "stop",
+      "destroy",
+      "doctor",
+    ]) {
       assert.ok(passed.includes(name), name);
     }
   });

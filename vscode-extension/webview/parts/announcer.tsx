@@ -2,7 +2,7 @@
 import * as l10n from "@vscode/l10n";
 import { Component, type ComponentChild } from "preact";
 import type { SessionView } from "../../src/model/session";
-import { stateText } from "../../src/model/text";
+import { awayText, stateText } from "../../src/model/text";
 
 const kept = 5;
 const longest = 500; // UTF-16 units of one message
@@ -25,6 +25,8 @@ export function news(before: SessionView | undefined, view: SessionView | undefi
     const asked = before.pendingApprovals.some(({ id }) => id === approval.id);
     if (!asked) out.push(l10n.t("The agent asks: {0}. {1}", approval.subject.slice(0, longest), approval.reason));
   }
+  if (view.away && before.away?.reason !== view.away.reason) out.push(awayText(view.away));
+  if (before.away && !view.away) out.push(l10n.t("The session goes on."));
   if (before.state.status !== view.state.status && ["failed", "idle", "paused"].includes(view.state.status))
     out.push(stateText(view.state));
   return out;

@@ -1,10 +1,11 @@
 // Which session this is, what it is doing and since when, where it runs and what it has cost.
 import * as l10n from "@vscode/l10n";
 import { Component, type ComponentChild, type VNode } from "preact";
-import type { Session, State } from "../../../editors/protocol";
+import type { Session } from "../../../editors/protocol";
 import type { PageCommand } from "../../src/conversation/messages";
 import { busy, type SessionView } from "../../src/model/session";
 import {
+  awayText,
   backendText,
   oneLine,
   shortNumber,
@@ -33,7 +34,7 @@ export function Header({ view, store }: { view: SessionView; store: Store }): VN
         </button>
         {busy(view) && <StopButton store={store} />}
       </div>
-      <StateLine state={view.state} store={store} />
+      <StateLine view={view} store={store} />
       <div class="line facts">
         <button title={l10n.t("Switch Backend…")} onClick={() => run("switchBackend")}>
           {placeText(session)}
@@ -82,15 +83,10 @@ export function StopButton({ store }: { store: Store }): VNode {
   );
 }
 
-function StateLine({ state, store }: { state: State; store: Store }): VNode {
+function StateLine({ view: { state, away }, store }: { view: SessionView; store: Store }): VNode {
   const { connected, problem } = store.connection;
-  if (!connected) {
-    return (
-      <div class="state failed">
-        <span class="word">{l10n.t("Away")}</span> <span class="reason">{problem ?? l10n.t("Connecting.")}</span>
-      </div>
-    );
-  }
+  if (!connected) return <AwayLine reason={problem ?? l10n.t("Connecting.")} />;
+  if (away) return <AwayLine reason={awayText(away)} since={away.since} />;
   return (
     <div class={`state ${state.status}`}>
       <span class="word">{statusText(state.status)}</span>{" "}
@@ -98,6 +94,18 @@ function StateLine({ state, store }: { state: State; store: Store }): VNode {
         {[state.reason && oneLine(state.reason), state.remedy && oneLine(state.remedy)].filter(Boolean).join(" ")}
       </span>{" "}
       {state.status !== "idle" && <Since since={state.since} />}
+    </div>
+  );
+}
+
+function AwayLine({ reason, since }: { reason: string; since?: string }): VNode {
+  return (
+    <div class="state failed">
+      <span class="word">{l10n.t("Away")}</span>{" "}
+      <span class="reason" dir="auto" title={reason}>
+        {reason}
+      </span>{" "}
+      {since && <Since since={since} />}
     </div>
   );
 }

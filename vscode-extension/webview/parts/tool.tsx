@@ -72,6 +72,8 @@ export function ToolRow({ row, store }: { row: ToolRowData; store: Store }): VNo
 function Head({ item }: { item: Item }): VNode {
   const exit = item.exitCode ? l10n.t("exit {0}", item.exitCode) : "";
   const lasted = item.durationMs !== undefined && item.durationMs >= 100 ? durationText(item.durationMs) : "";
+  const stopped = item.stoppedBy && !item.error ? l10n.t("stopped by {0}", item.stoppedBy) : "";
+  const goesOn = item.background && !item.stoppedBy ? l10n.t("in the background") : "";
   return (
     <>
       <span class={`sign ${item.status}`} title={itemStatusText(item.status)} aria-hidden="true">
@@ -81,7 +83,7 @@ function Head({ item }: { item: Item }): VNode {
       <code class="subject-line" dir="ltr">
         {item.text}
       </code>
-      <span class="facts">{[exit, lasted].filter(Boolean).join(" · ")}</span>
+      <span class="facts">{[exit, lasted, stopped, goesOn].filter(Boolean).join(" · ")}</span>
       <span class="unseen">{itemStatusText(item.status)}</span>
     </>
   );
