@@ -5,6 +5,7 @@ package worker
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 
@@ -33,7 +34,7 @@ func (a *Activities) preview(ctx context.Context, params json.RawMessage) (any, 
 	}
 	to, err := p.Preview(ctx, refOf(call.Sandbox), call.Params.Port)
 	if err != nil {
-		return nil, commands.Error(err)
+		return nil, notReached(err)
 	}
 	out := editors.PreviewResult{URL: to.URL}
 	for name, value := range to.Header {
@@ -44,4 +45,14 @@ func (a *Activities) preview(ctx context.Context, params json.RawMessage) (any, 
 		out.Until = &to.Until
 	}
 	return out, nil
+}
+
+// notReached says what to do where there is no sandbox.
+func notReached(err error) error {
+	err = commands.Error(err)
+	var known *editors.Error
+	if errors.As(err, &known) && known.Code == editors.CodeNotFound && known.Remedy == "" {
+		return known.WithRemedy("Have the agent start the server: asking makes a sandbox where there is none.")
+	}
+	return err
 }
