@@ -3,6 +3,7 @@
 package sandboxtest
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -66,10 +67,11 @@ func tellsWhoWaits(e *env) {
 		require.NoError(e, e.box.Input(e.Context(), id, []byte("one\n"), false), name)
 	}
 	for name, id := range ids {
-		require.Equal(e, sandbox.StateRunning, e.awaitAsking(id).State, name)
+		st := e.awaitAsking(id)
+		require.Equal(e, sandbox.StateRunning, st.State, name)
 		require.NoError(e, e.box.Input(e.Context(), id, []byte("two\n"), true), name)
-		st := e.await(id)
-		require.Zero(e, st.ExitCode, name)
+		st = e.await(id)
+		require.Zero(e, st.ExitCode, "%s: said %s", name, e.said(id))
 		require.Zero(e, st.WaitsSince, "%s has ended", name)
 	}
 }
@@ -89,7 +91,7 @@ func (e *env) nobodyWaits(ids map[string]string) {
 	end := time.Now().Add(calm)
 	for name, id := range ids {
 		st := e.watch(id, end)
-		require.Equal(e, sandbox.StateRunning, st.State, "%s: %+v", name, st)
+		require.Equal(e, sandbox.StateRunning, st.State, "%s: %+v, said %s", name, st, e.said(id))
 		require.Zero(e, st.WaitsSince, name)
 	}
 	for _, id := range ids {
@@ -116,6 +118,12 @@ func (e *env) watch(id string, end time.Time) sandbox.Status {
 func (e *env) awaitAsking(id string) sandbox.Status {
 	e.Helper()
 	st := e.watch(id, time.Now().Add(patience))
-	require.NotZero(e, st.WaitsSince, "%+v: %s", st, e.read(id, sandbox.Stdout))
+	require.NotZero(e, st.WaitsSince, "%+v, said %s", st, e.said(id))
 	return st
+}
+
+// said is what a command has printed: why it ended, if it should not have.
+func (e *env) said(id string) string {
+	e.Helper()
+	return strconv.Quote(e.read(id, sandbox.Stdout) + e.read(id, sandbox.Stderr))
 }
