@@ -20,7 +20,12 @@ export function documents(client: () => Sender): Pick<Middleware, "didOpen" | "d
       open.add(document.uri.toString());
       await openDocument(client(), document, next);
     },
-    didChange: (change, next) => (isOpen(change.document) ? next(change) : Promise.resolve()),
+    async didChange(change, next) {
+      if (!isOpen(change.document)) return;
+      const saved = !change.document.isDirty; // read now: it tells of this change only until the next one
+      await next(change);
+      if (saved) await tellSaved(client(), change.document);
+    },
     didSave: (document, next) => (isOpen(document) ? next(document) : Promise.resolve()),
     didClose: (document, next) => (open.delete(document.uri.toString()) ? next(document) : Promise.resolve()),
   };
@@ -42,6 +47,15 @@ async function openDocument(
     textDocument: { uri: client.code2ProtocolConverter.asUri(document.uri), version: document.version },
     contentChanges: [{ text: document.getText() }],
   });
+}
+
+/**
+ * A document that has changed and is not dirty was read again from the disk, or its changes were undone: it is what is saved, though
+ * nothing is said of a save. Without this the server would take what the agent has written itself for the user's unsaved text.
+ */
+function tellSaved(client: Sender, document: TextDocument): Promise<void> {
+  const uri = client.code2ProtocolConverter.asUri(document.uri);
+  return client.sendNotification("textDocument/didSave", { textDocument: { uri } });
 }
 
 async function onDisk(document: TextDocument): Promise<string | undefined> {

@@ -99,6 +99,16 @@ export const script = {
       patch("*** Update File: greeting.txt", "@@", " first", "-hello", "+good morning", " last"),
       "It is polite now.",
     ),
+    ...works(
+      "greet in the evening",
+      patch("*** Update File: greeting.txt", "@@", " first", "-good morning", "+good evening", " last"),
+      "It is evening now.",
+    ),
+    ...works(
+      "greet at night",
+      patch("*** Update File: greeting.txt", "@@", " first", "-good evening", "+good night", " last"),
+      "It is night now.",
+    ),
     { respond: { text: "You said: {{lastUser}}" } },
   ],
 };

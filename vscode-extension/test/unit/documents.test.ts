@@ -53,6 +53,24 @@ describe("open documents", () => {
     ]);
   });
 
+  it("that are read again from the disk are told to be saved, after they have changed", async () => {
+    const parts = setup();
+    const change = (isDirty: boolean) => ({ document: document("x", isDirty), contentChanges: [], reason: undefined });
+    const changed = (): Promise<void> => {
+      sent.push(["didChange"]);
+      return Promise.resolve();
+    };
+    await parts.didOpen?.(document("saved"), next);
+    sent = [];
+    await parts.didChange?.(change(true), changed);
+    assert.deepEqual(sent, [["didChange"]], "what is typed is not saved");
+    await parts.didChange?.(change(false), changed);
+    assert.deepEqual(sent.slice(1), [
+      ["didChange"],
+      ["textDocument/didSave", { textDocument: { uri: "file:///w/a" } }],
+    ]);
+  });
+
   it("that are too long for a message are left out until they are closed", async () => {
     const parts = setup();
     const long = document("x".repeat(300_001));
@@ -67,7 +85,7 @@ describe("open documents", () => {
     await parts.didClose?.(long, pass);
     assert.deepEqual([sent.length, passed], [0, 0]);
     await parts.didOpen?.(document("short"), next);
-    await parts.didChange?.({ document: document("short"), contentChanges: [], reason: undefined }, pass);
+    await parts.didChange?.({ document: document("short", true), contentChanges: [], reason: undefined }, pass);
     await parts.didClose?.(document("short"), pass);
     assert.deepEqual([sent.length, passed], [1, 2]);
   });

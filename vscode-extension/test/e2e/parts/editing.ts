@@ -29,4 +29,24 @@ export function editing(it: It): void {
     await window.page.keyboard.press("Control+S");
     await until("the save", () => readFileSync(file, "utf8") === "first\ngood morning\nlast\nmine, not saved");
   });
+
+  it("a file that is open and saved is changed on the disk, however often", async ({
+    window,
+    conversation,
+    folder,
+  }) => {
+    const file = join(folder, "greeting.txt");
+    const shown = (line: string) =>
+      window.page.locator(".monaco-editor .view-line").filter({ hasText: line }).waitFor();
+    for (const [time, greeting] of [
+      ["in the evening", "good evening"],
+      ["at night", "good night"],
+    ] as const) {
+      await conversation.ask(`greet ${time}`);
+      await conversation.allow();
+      await until("the change on the disk", () => readFileSync(file, "utf8").includes(greeting));
+      await shown(greeting); // the editor has read it again
+    }
+    assert.equal(await window.page.locator(".tab.dirty").count(), 0);
+  });
 }
