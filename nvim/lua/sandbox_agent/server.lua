@@ -89,7 +89,9 @@ local function on_exit(process, code, signal, stderr)
   client = nil
   local last = vim.trim(stderr):match('[^\n]*$')
   M.problem = ('The server ended (%s).'):format(signal ~= 0 and 'signal ' .. signal or 'status ' .. code)
-  log.write(M.problem .. ' ' .. last)
+  if not leaving then
+    log.write(M.problem .. ' ' .. last)
+  end
   local was_ready = M.status == 'ready'
   M.status = 'stopped'
   local err =
