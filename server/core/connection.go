@@ -174,8 +174,10 @@ func (c *Core) noOwnWorker(needed bool) *editors.Error {
 	switch {
 	case c.workerAlive():
 		return editors.Errorf(code, "the worker of this host is starting")
-	case needed && c.opts.Autostart && !c.workerStopped():
+	case !c.opts.Autostart || c.workerStopped():
+		return editors.Errorf(code, "the worker of this host is not running").WithRemedy(remedyStart)
+	case needed:
 		return editors.Errorf(code, "the worker of this host has ended and is started again")
 	}
-	return editors.Errorf(code, "the worker of this host is not running").WithRemedy(remedyStart)
+	return editors.Errorf(code, "the worker of this host is not running").WithRemedy("The next question starts it.")
 }

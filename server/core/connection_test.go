@@ -5,6 +5,7 @@ package core
 
 import (
 	"errors"
+	"os"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 	"sandboxagent/editors"
 	"sandboxagent/internal/agent"
+	"sandboxagent/internal/config"
 )
 
 // attached is a session on this host's engine and a client that is attached to it.
@@ -181,4 +183,14 @@ func TestWhatIsOverBeforeAClientHearsOfItIsNotTold(t *testing.T) {
 	m, _, _ = a.next()
 	require.Equal(t, "nothing is there", m.Event.Reason)
 	require.Equal(t, began, m.Event.Since, "it is still the same trouble")
+}
+
+func TestWhatHelpsWhereTheWorkerOfThisHostDoesNotRun(t *testing.T) {
+	c := New(Options{Paths: testPaths(t), Config: config.Default(), Autostart: true})
+	t.Cleanup(c.Close)
+	running := editors.Session{State: editors.State{Status: editors.StatusRunning}}
+	require.Contains(t, c.obstacle(t.Context(), running).Message, "is started again")
+	require.Equal(t, "The next question starts it.", c.obstacle(t.Context(), editors.Session{}).Remedy)
+	require.NoError(t, os.WriteFile(c.stoppedFile(), nil, 0o600))
+	require.Equal(t, remedyStart, c.obstacle(t.Context(), running).Remedy, "its user wants it so")
 }
