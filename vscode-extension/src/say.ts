@@ -9,14 +9,19 @@ interface Remedy {
   readonly arguments?: readonly unknown[];
 }
 
-function remedies({ code, remedy }: RpcError): Remedy[] {
+/** Of what is longer and has no button VS Code shows only the beginning. In characters. */
+const oneLine = 60;
+
+function remedies(error: RpcError): Remedy[] {
+  const { code, remedy } = error;
   const key = { title: l10n.t("Set API Key"), command: "sandboxAgent.setApiKey" };
   if (remedy?.includes("_API_KEY")) return [key];
-  return remediesOf(code, key);
+  const logs = { title: l10n.t("Show Logs"), command: "sandboxAgent.showLogs" };
+  const known = remediesOf(code, key, logs);
+  return known.length === 0 && advice(error).length > oneLine ? [logs] : known;
 }
 
-function remediesOf(code: RpcCode, key: Remedy): Remedy[] {
-  const logs = { title: l10n.t("Show Logs"), command: "sandboxAgent.showLogs" };
+function remediesOf(code: RpcCode, key: Remedy, logs: Remedy): Remedy[] {
   const doctor = { title: l10n.t("Doctor"), command: "sandboxAgent.doctor" };
   switch (code) {
     case "missing":
@@ -36,8 +41,11 @@ function remediesOf(code: RpcCode, key: Remedy): Remedy[] {
     case "temporalUnavailable":
     case "backendUnavailable":
       return [doctor, logs];
+    case "internal":
+    case "exited":
+      return [logs];
     default:
-      return [logs]; // VS Code shows only the first words of what has no button
+      return [];
   }
 }
 

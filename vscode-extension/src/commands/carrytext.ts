@@ -17,11 +17,15 @@ export function summary(carry: Carry): string {
   return carry.bytes > 0 ? `${parts.join(", ")} (${sizeText(carry.bytes)})` : parts.join(", ");
 }
 
+function carries({ added, changed, removed, merged }: Carry): boolean {
+  return added + changed + removed + merged > 0;
+}
+
 /** All that a user needs to decide, a paragraph each. */
 export function details(carry: Carry): string {
   const files = carry.files.map(({ path, kind }) => `${sign(kind)} ${path}`);
   return [
-    l10n.t("Files: {0}", summary(carry)),
+    carries(carry) ? l10n.t("Files: {0}", summary(carry)) : l10n.t("No file changes."),
     list("", files, carry.added + carry.changed + carry.removed),
     list(
       l10n.t("Stays where it is:"),

@@ -11,6 +11,7 @@ import { summary } from "./carrytext";
 import { pickBackend } from "./picks";
 import { withProgress } from "./progress";
 import { restoreTo } from "./checkpoints";
+import { titleProblem } from "./sessions";
 import { createSession, given, target } from "./target";
 import { folderUri, pickFolder } from "../folders";
 import { config } from "../config";
@@ -55,7 +56,8 @@ export async function switchBackend(ctx: Ctx, argument?: unknown, to?: Backend):
 }
 
 function placeText(backend: Backend): string {
-  return backend.image || backend.workspaceRoot || backendText(backend.kind);
+  const kind = backend.kind === "local" ? l10n.t("the local folder") : backendText(backend.kind);
+  return backend.image || backend.workspaceRoot || kind;
 }
 
 /** Files of the target that are not in the session stay beside those that come; the user has to know. */
@@ -95,6 +97,7 @@ function askTitle(session: Session): Thenable<string | undefined> {
   return window.showInputBox({
     prompt: l10n.t("Title of the fork; empty: made from “{0}”", title(session)),
     placeHolder: l10n.t("Another way"),
+    validateInput: titleProblem,
   });
 }
 

@@ -46,11 +46,23 @@ function rowsOf(
   });
 }
 
+const longestTitle = 200; // characters; the server refuses more
+
+/** What is wrong with a title, while it is still being written. */
+export function titleProblem(text: string): string | undefined {
+  const length = [...text.trim()].length;
+  return length > longestTitle
+    ? l10n.t("A title has at most {0} characters; this one has {1}.", longestTitle, length)
+    : undefined;
+}
+
 /** Gives a session a title that no generated one replaces. */
 export async function renameSession(ctx: Ctx, argument?: unknown): Promise<void> {
   const { session } = await target(ctx, argument);
   const prompt = l10n.t("Title of the session");
-  const text = given(argument, "title") ?? (await window.showInputBox({ prompt, value: session.title }));
+  const text =
+    given(argument, "title") ??
+    (await window.showInputBox({ prompt, value: session.title, validateInput: titleProblem }));
   if (!text?.trim()) return;
   await ctx.rpc.request("title", { requestId: crypto.randomUUID(), sessionId: session.id, title: text.trim() });
   void ctx.listing.refresh();

@@ -5,7 +5,7 @@ import { RpcError } from "../../src/client/rpc";
 import { allowAlways, allowApproval, denyWithFeedback } from "../../src/commands/approvals";
 import { ask, interrupt } from "../../src/commands/asking";
 import { adoptFork, newSession, switchBackend } from "../../src/commands/moving";
-import { destroy } from "../../src/commands/sessions";
+import { destroy, titleProblem } from "../../src/commands/sessions";
 import type { Ctx } from "../../src/ctx";
 import { Listing } from "../../src/sessions/listing";
 import { Sessions } from "../../src/sessions/sessions";
@@ -148,6 +148,13 @@ describe("ask", () => {
     world.answer = () => "  ";
     await ask(ctx);
     assert.deepEqual(rpc.asked, []);
+  });
+});
+
+describe("a title", () => {
+  it("that is too long is refused while it is written, in characters as people count them", () => {
+    assert.equal(titleProblem("🎉".repeat(200)), undefined);
+    assert.equal(titleProblem(`${"🎉".repeat(201)} `), "A title has at most 200 characters; this one has 201.");
   });
 });
 
