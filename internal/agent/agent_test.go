@@ -71,6 +71,41 @@ func TestAsksQueueBehindTheRunningTurn(t *testing.T) {
 	require.Equal(t, []string{"1 completed", "3 completed"}, endsOf(events), "a removed request's turn never starts; ids stay what was answered")
 }
 
+func TestAnEditedRequestBringsWhatItMentions(t *testing.T) {
+	file := func(uri, text string) editors.Context {
+		return editors.Context{Kind: "file", URI: uri, Mentioned: true, Text: text}
+	}
+	typed := editors.Context{Kind: "file", URI: "file:///w/typed", Unsaved: true, Text: "typed"}
+	selected := editors.Context{Kind: "selection", URI: "file:///w/s", Mentioned: true, Text: "selected"}
+	lines := file("file:///w/old", "two")
+	lines.Range = &editors.Range{Start: editors.Position{Line: 1}}
+	h := newHarness(t)
+	edit := func(added ...editors.Context) {
+		in := QueueInput{QueueParams: editors.QueueParams{Op: "edit", ItemID: "i4", Text: "look at @new"}, Added: added}
+		in.RequestID = added[0].Text
+		require.NoError(t, h.update(UpdateQueue, in).err)
+	}
+	h.tool = h.slow(func() {
+		h.update(UpdateAsk, AskInput{RequestID: "r2", Text: "two", Context: []editors.Context{typed, selected, file("file:///w/old", "old")}})
+		edit(file("file:///w/first", "first edit"))
+		edit(file("file:///w/old", "old"), file("file:///w/typed", "on disk"), file("file:///w/new", "new"), lines,
+			editors.Context{Kind: "selection", Mentioned: true, Omitted: true})
+	})
+	h.model = func(ModelStepInput) (ModelStepResult, error) {
+		if len(h.steps) == 1 {
+			return calls(run("c1", "sleep 60")), nil
+		}
+		return says("ok"), nil
+	}
+	h.at(0, func() { h.ask("r1", "one") })
+	h.finish(time.Hour, testSession(editors.ApprovalNever))
+	asked := h.steps[len(h.steps)-1].Pending
+	last := asked[len(asked)-1]
+	require.Equal(t, "look at @new", last.Text)
+	require.Len(t, last.Context, 3)
+	require.Equal(t, []editors.Context{file("file:///w/new", "new"), lines}, last.Added, "of the last edit, without what went along before")
+}
+
 // slow is a tool during whose first run something happens, and which takes a while unless it is cancelled. Virtual time
 // stands still meanwhile.
 func (h *harness) slow(during func()) func(context.Context, RunToolInput) (RunToolResult, error) {

@@ -19,7 +19,7 @@ const (
 	UpdateSteer     = "steer"           // AskInput with ExpectedTurnID → editors.SteerResult
 	UpdateInterrupt = "interrupt"       // editors.InterruptParams → editors.InterruptResult
 	UpdateStop      = "stop_command"    // editors.StopParams → editors.StopResult
-	UpdateQueue     = "queue"           // editors.QueueParams → editors.QueueResult
+	UpdateQueue     = "queue"           // QueueInput → editors.QueueResult
 	UpdateAnswer    = "answer_approval" // editors.AnswerApprovalParams → editors.AnswerApprovalResult
 	UpdateForget    = "forget_rule"     // editors.RulesParams → editors.RulesResult: those of the session that are gone
 	UpdateConfigure = "configure"       // editors.ConfigureParams → editors.SessionResult
@@ -98,9 +98,16 @@ type AskInput struct {
 	TextBytes      int64             `json:"textBytes,omitempty"`
 	Context        []editors.Context `json:"context,omitempty"`    // texts bounded to MaxInlineText in all
 	ContextRef     string            `json:"contextRef,omitempty"` // blob: []editors.Context, when the texts are longer
+	Added          []editors.Context `json:"added,omitempty"`      // what a waiting text mentions since it was edited; bounded as Context
 	Model          string            `json:"model,omitempty"`
 	ExpectedTurnID int               `json:"expectedTurnId,omitempty"` // steer
 	By             string            `json:"by,omitempty"`
+}
+
+// QueueInput works on the waiting requests. Added is what an edited text mentions, with texts of up to MaxInlineText in all.
+type QueueInput struct {
+	editors.QueueParams
+	Added []editors.Context `json:"added,omitempty"`
 }
 
 // RenameSignal renames a session.
@@ -214,6 +221,7 @@ type Pending struct {
 	Ref        string            `json:"ref,omitempty"`        // blob of the text, instead of Text
 	ContextRef string            `json:"contextRef,omitempty"` // blob of []editors.Context
 	Context    []editors.Context `json:"context,omitempty"`
+	Added      []editors.Context `json:"added,omitempty"` // beside these
 	CallID     string            `json:"callId,omitempty"`
 	Images     []editors.Image   `json:"images,omitempty"` // of a tool's result
 	Note       bool              `json:"note,omitempty"`   // nobody asked it: it tells the model what changed around it

@@ -35,7 +35,7 @@ func (s *session) admit(ctx workflow.Context, a Ask) {
 }
 
 func userEntry(in AskInput) Pending {
-	p := Pending{Kind: "user", Text: in.Text, Ref: in.TextRef, Context: in.Context, ContextRef: in.ContextRef}
+	p := Pending{Kind: "user", Text: in.Text, Ref: in.TextRef, Context: in.Context, ContextRef: in.ContextRef, Added: in.Added}
 	if p.Ref != "" {
 		p.Text = ""
 	}

@@ -223,66 +223,6 @@ func (s *session) interrupt(ctx workflow.Context, in editors.InterruptParams) (e
 	return out, nil
 }
 
-func (s *session) validateQueue(in editors.QueueParams) error {
-	if err := s.open(); err != nil {
-		return err
-	}
-	switch in.Op {
-	case "list":
-		return nil
-	case "edit":
-		if err := checkText(AskInput{Text: in.Text, RequestID: in.RequestID}); err != nil {
-			return err
-		}
-		if len(in.Text) > MaxInlineText {
-			return refuse(ErrTypeLimit, "An edited request may have %d bytes; remove it and ask again.", MaxInlineText)
-		}
-	case "remove":
-	default:
-		return refuse(ErrTypeInvalid, "op is %q; it must be list, remove or edit.", in.Op)
-	}
-	var before editors.QueueResult
-	if s.recall(in.RequestID, &before) || s.queueIndex(in.ItemID) >= 0 {
-		return nil
-	}
-	return refuse(ErrTypeConflict, "Item %s does not wait in the queue (any more).", in.ItemID)
-}
-
-func (s *session) queueIndex(itemID string) int {
-	for i, a := range s.Queue {
-		if a.ItemID == itemID {
-			return i
-		}
-	}
-	return -1
-}
-
-func (s *session) editQueue(ctx workflow.Context, in editors.QueueParams) (editors.QueueResult, error) {
-	var out editors.QueueResult
-	if in.Op != "list" && s.recall(in.RequestID, &out) {
-		return out, nil
-	}
-	i := s.queueIndex(in.ItemID)
-	switch {
-	case in.Op == "remove" && i >= 0:
-		s.Queue = append(append([]Ask(nil), s.Queue[:i]...), s.Queue[i+1:]...)
-		s.endItem(ctx, in.ItemID, func(item *editors.Item) { item.Status, item.Queued = editors.ItemInterrupted, false })
-	case in.Op == "edit" && i >= 0:
-		s.Queue[i].Text, s.Queue[i].TextRef, s.Queue[i].TextBytes = in.Text, "", 0
-		if item := s.item(in.ItemID); item != nil {
-			item.Text, item.TextBytes, item.Refs = in.Text, 0, nil
-		}
-	}
-	if in.Op != "list" {
-		s.emit(ctx, editors.Event{Type: editors.QueueChanged, Queued: s.queued()})
-	}
-	out = editors.QueueResult{Queued: s.queued(), Seq: s.Seq}
-	if in.Op != "list" {
-		s.remember(in.RequestID, out)
-	}
-	return out, nil
-}
-
 func (s *session) validateConfigure(in editors.ConfigureParams) error {
 	if err := s.open(); err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"sandboxagent/editors"
 	"sandboxagent/internal/agent"
@@ -30,16 +31,16 @@ type unsavedText struct {
 	Late bool `json:"late,omitempty"`
 }
 
-// contexts returns what the editor sent along with a message.
+// contexts returns what goes with a message.
 func (a *Activities) contexts(ctx context.Context, p agent.Pending) ([]editors.Context, error) {
 	if p.ContextRef == "" {
-		return p.Context, nil
+		return slices.Concat(p.Context, p.Added), nil
 	}
 	var contexts []editors.Context
 	if err := blob.GetJSON(ctx, a.Blobs, blob.Ref(p.ContextRef), &contexts); err != nil {
 		return nil, fmt.Errorf("read the context of a message: %w", err)
 	}
-	return contexts, nil
+	return append(contexts, p.Added...), nil
 }
 
 // noteUnsaved keeps what is unsaved for the tools of the turn that begins, and adds what a later message of it brings.

@@ -27,8 +27,11 @@ func TestMentionedFilesAreThoseOfTheSandbox(t *testing.T) {
 	in.Backend = editors.Backend{Kind: editors.Docker}
 	lines := mentioned("sub/b")
 	lines.Range = &editors.Range{Start: editors.Position{Line: 1}, End: editors.Position{Line: 98}}
-	in.Pending[0].Context = []editors.Context{mentioned("a"), lines, mentioned("sub"), mentioned("nul"), mentioned("gone"), mentioned("shot.png"),
-		{Kind: "file", URI: "file:///w/a", Mentioned: true, Unsaved: true, Omitted: true}, {Kind: "selection", Mentioned: true, Omitted: true}}
+	in.Pending[0].Context = []editors.Context{
+		mentioned("a"), lines, mentioned("sub"), mentioned("nul"), mentioned("gone"), mentioned("shot.png"),
+		{Kind: "file", URI: "file:///w/a", Mentioned: true, Unsaved: true, Omitted: true},
+		{Kind: "selection", Mentioned: true, Omitted: true},
+	}
 
 	require.Equal(t, in.Pending[0].Context, a.readMentioned(t.Context(), in.Sandbox, in.Folder, in.Pending[0].Context, false), "nobody made the sandbox")
 

@@ -55,7 +55,15 @@ func (c *Conn) queue(ctx context.Context, p editors.QueueParams) (editors.QueueR
 			agent.MaxInlineText, len(p.Text)).WithRemedy("Remove it from the queue and ask anew.")
 	}
 	p.RequestID = newRequestID(p.RequestID)
-	return change(ctx, c, "changing the queue", p.SessionID, agent.UpdateQueue, p.RequestID, p,
+	in := agent.QueueInput{QueueParams: p}
+	if p.Op == "edit" && p.SessionID != "" {
+		added, err := c.core.enclose(ctx, p.SessionID, p.Text, nil)
+		if err != nil {
+			return editors.QueueResult{}, err
+		}
+		in.Added = inlined(added, agent.MaxInlineText)
+	}
+	return change(ctx, c, "changing the queue", p.SessionID, agent.UpdateQueue, p.RequestID, in,
 		func(r editors.QueueResult) int64 { return r.Seq })
 }
 

@@ -84,6 +84,19 @@ func (c *Core) encloseIn(ctx context.Context, e enclosing, text string, given []
 	return e.parts, c.enclosePictures(ctx, &e)
 }
 
+// inlined omits the texts that have more than n bytes together.
+func inlined(parts []editors.Context, n int) []editors.Context {
+	out := slices.Clone(parts)
+	for i := range out {
+		p := &out[i]
+		if len(p.Text) > n {
+			p.Text, p.Omitted = "", true
+		}
+		n -= len(p.Text)
+	}
+	return out
+}
+
 // enclosing gathers what goes with a question.
 type enclosing struct {
 	dir   string   // "": none that can be read, the session is on another host

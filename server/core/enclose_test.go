@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sandboxagent/editors"
+	"sandboxagent/internal/agent"
 	"sandboxagent/internal/blob"
 	"sandboxagent/internal/mentions"
 )
@@ -62,6 +63,22 @@ func TestWhatATextMentionsGoesWithIt(t *testing.T) {
 		{Kind: "file", URI: e.uri("latin"), Mentioned: true, Text: "café\n"},
 	}, e.with(`@a.go @a.go:2-9 @a.go:70 @"sub/b c.go" @sub, @nul @latin @nobody me@a.go @../`+filepath.Base(e.dir)+"/a.go"))
 	require.Equal(t, e.uri("a.go"), e.with("@" + e.dir + "/a.go")[0].URI)
+}
+
+func TestWhatAnEditedRequestMentionsGoesWithIt(t *testing.T) {
+	e := newEnclosed(t, map[string]string{"a": "text of a", "long": strings.Repeat("x\n", agent.MaxInlineText)})
+	f := newFakeEngine()
+	e.core = testCore(t, f)
+	f.add("s1", e.core.HostID()).view.WorkspaceFolder = "file://" + e.dir
+	for _, op := range []string{"edit", "remove"} {
+		_, err := run[editors.QueueResult](t, testConn(t, e.core), "queue", editors.QueueParams{SessionID: "s1", Op: op, ItemID: "i1", Text: "see @a and @long"})
+		require.NoError(t, err)
+	}
+	require.Equal(t, []editors.Context{
+		{Kind: "file", URI: e.uri("a"), Mentioned: true, Text: "text of a"},
+		{Kind: "file", URI: e.uri("long"), Mentioned: true, Omitted: true},
+	}, f.updates[0].arg.(agent.QueueInput).Added)
+	require.Empty(t, f.updates[1].arg.(agent.QueueInput).Added)
 }
 
 func onePixel(t *testing.T) []byte {
