@@ -50,7 +50,7 @@ const longestTitle = 200; // characters; the server refuses more
 
 /** What is wrong with a title, while it is still being written. */
 export function titleProblem(text: string): string | undefined {
-  const length = [...text.trim()].length;
+  const length = Array.from(text.trim()).length; // code points, as the server counts them
   return length > longestTitle
     ? l10n.t("A title has at most {0} characters; this one has {1}.", longestTitle, length)
     : undefined;
