@@ -35,12 +35,8 @@ export function title(session: Pick<Session, "title">): string {
 /** What stands beside the title: what it does, where, in which folder if that has to be said, and when it was used last. */
 export function description(session: Session, now: number, folder?: string): string {
   const { state, backend, updatedAt } = session;
-  const parts = [
-    statusText(state.status),
-    backendText(backend.kind),
-    ...(folder ? [folder] : []),
-    agoText(updatedAt, now),
-  ];
+  const place = backend.kind === "local" && folder ? [] : [backendText(backend.kind)];
+  const parts = [statusText(state.status), ...place, ...(folder ? [folder] : []), agoText(updatedAt, now)];
   if (session.forkedAtTurn) parts.unshift(l10n.t("from turn {0}", session.forkedAtTurn));
   return parts.join(" · ");
 }

@@ -34,7 +34,11 @@ describe("the tree of sessions", () => {
   it("says what each does, where and when", () => {
     const now = Date.parse(at) + 5 * 60_000;
     assert.equal(description(session(), now), "Ready · local folder · 5 min ago");
-    assert.equal(description(session(), now, "site"), "Ready · local folder · site · 5 min ago");
+    assert.equal(description(session(), now, "site"), "Ready · site · 5 min ago");
+    assert.equal(
+      description(session({ backend: { kind: "docker" } }), now, "site"),
+      "Ready · Docker · site · 5 min ago",
+    );
     const fork = session({
       forkedAtTurn: 3,
       backend: { kind: "docker" },
