@@ -2,6 +2,8 @@ module sandboxagent
 
 go 1.26.8
 
+ignore node_modules
+
 require (
 	github.com/BurntSushi/toml v1.4.0
 	github.com/aymanbagabas/go-udiff v0.4.1
