@@ -114,7 +114,7 @@ func (p *planner) run(w Workspace) (Merged, error) {
 	if err := p.apply(w, &out); err != nil {
 		return Merged{}, p.without(err, out.Bytes)
 	}
-	p.remember(w)
+	p.remember()
 	return out, nil
 }
 
@@ -306,6 +306,7 @@ func (p *planner) apply(w Workspace, out *Merged) error {
 		}
 	}
 	out.Files = slices.DeleteFunc(out.Files, func(f FileChange) bool { return left[f.Path] })
+	p.done = slices.DeleteFunc(p.steps, func(s worktree.Step) bool { return left[s.Path] })
 	out.sort()
 	return nil
 }

@@ -35,6 +35,7 @@ type planner struct {
 	kept      []worktree.Kept
 	conflicts []worktree.Kept
 	steps     []worktree.Step
+	done      []worktree.Step // of steps: what was carried out
 }
 
 // decision is one path that changes; nil is nothing there.

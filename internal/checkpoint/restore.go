@@ -84,13 +84,12 @@ func (s *Store) RestoreOnto(ctx context.Context, id string, w Workspace, o Resto
 
 // remember keeps what a later restore needs to tell what the user changed since. What was to be done is done: if this
 // fails, the later one restores more, which can be taken back.
-func (p *planner) remember(w Workspace) {
-	pin, take := p.opts.Pin, p.opts.Take
+func (p *planner) remember() {
+	pin := p.opts.Pin
 	if pin == nil || pin.After != "" {
 		return
 	}
-	take.Pin, take.Parent = nil, p.ours.ID
-	after, err := p.s.Take(p.ctx, w, take)
+	after, err := p.left(p.done)
 	if err != nil {
 		return
 	}

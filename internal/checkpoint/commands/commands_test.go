@@ -118,6 +118,38 @@ func TestUndoKeepsWhatWasSavedSince(t *testing.T) {
 	require.Equal(t, "saved since", d.text("mine"))
 }
 
+// What is saved between the picture before a restore and its end is nobody's but the user's.
+func TestUndoKeepsWhatWasSavedDuringTheRestore(t *testing.T) {
+	d := newDesk(t, "s1")
+	var save func()
+	store, err := checkpoint.Open(checkpoint.Options{Dir: filepath.Join(t.TempDir(), "store"), Reserve: -1, Fault: func(step string) error {
+		if do := save; do != nil && step == "ref-write" { // the picture is taken and kept
+			save = nil
+			do()
+		}
+		return nil
+	}})
+	require.NoError(t, err)
+	d.s.Store = store
+	d.s.Open = func(context.Context) (checkpoint.Workspace, error) { return store.Folder(d.dir) }
+	d.write("mine", "before\n")
+	d.write("theirs", "one\n")
+	id := d.turn()
+	d.write("theirs", "two\n")
+	d.write("new/file", "new\n")
+	d.turn()
+
+	save = func() { d.write("mine", "saved\n") }
+	back := d.restore(editors.RestoreParams{CheckpointID: id})
+	require.Nil(t, save, "it was saved meanwhile")
+	require.Equal(t, "one\n", d.text("theirs"))
+	require.NoFileExists(t, filepath.Join(d.dir, "new", "file"))
+	d.restore(editors.RestoreParams{CheckpointID: back.Undo})
+	require.Equal(t, "two\n", d.text("theirs"))
+	require.Equal(t, "new\n", d.text("new/file"))
+	require.Equal(t, "saved\n", d.text("mine"))
+}
+
 func TestAfterRestoresOfSomePaths(t *testing.T) {
 	d := newDesk(t, "s1")
 	for _, path := range []string{"a/b/c", "d", "e"} {
