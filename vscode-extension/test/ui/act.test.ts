@@ -193,7 +193,8 @@ describe("the page", () => {
     await input(first.page).fill("a draft");
     await first.page.getByRole("button", { name: /Thought/ }).click();
     await first.page.getByText("It may read too much.").waitFor();
-    while (!JSON.stringify(first.host.saved ?? "").includes("a draft"))
+    const both = /a draft.*"opened":\[\{/;
+    while (!both.test(JSON.stringify(first.host.saved ?? "")))
       await first.page.evaluate(() => new Promise(requestAnimationFrame));
     const again = await page({ height: 1600, saved: first.host.saved });
     await again.host.show(sample());
