@@ -61,6 +61,7 @@ func oneByOne(t *testing.T) modeltest.Script {
 }
 
 func TestNoCommandHoldsATurnUp(t *testing.T) {
+	t.Parallel() // most of the time it waits
 	i := newInstall(t, oneByOne(t))
 	for _, name := range []string{"npm", "sudo"} {
 		if _, err := exec.LookPath(name); err != nil {
@@ -71,6 +72,7 @@ func TestNoCommandHoldsATurnUp(t *testing.T) {
 }
 
 func TestNoCommandHoldsATurnUpInAContainer(t *testing.T) {
+	t.Parallel()
 	inContainers(t, oneByOne(t)).requireNoneHangs("docker")
 }
 
