@@ -51,6 +51,9 @@ T.test('two Neovims on one session: either answers, asks and steers, and both sh
   local other = second_neovim()
   other.command('attach ' .. session.id)
   other.shown('May this run?')
+  T.wait(function()
+    return session.approvals[1] ~= nil
+  end, 'the approval here too')
   local first = session.approvals[1]
   other.command('approve')
   T.wait(function()
