@@ -336,13 +336,16 @@ func TestSecretsGoToTheWorkerOnly(t *testing.T) {
 	hub, err := feed.Listen(core.opts.Paths.WorkerSocket, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = hub.Close() })
-	var got editors.SetSecretParams
+	got := make(chan editors.SetSecretParams, 8) // a worker that has just come may be told twice
 	hub.Handle(CallSetSecret, func(_ context.Context, raw editors.Raw) (any, error) {
-		return editors.Empty{}, copyJSON(raw, &got)
+		var p editors.SetSecretParams
+		err := copyJSON(raw, &p)
+		got <- p
+		return editors.Empty{}, err
 	})
 	_, err = run[editors.Empty](t, conn, "setSecret", editors.SetSecretParams{Name: "OPENAI_API_KEY", Value: "canary"})
 	require.NoError(t, err)
-	require.Equal(t, "canary", got.Value)
+	require.Equal(t, editors.SetSecretParams{Name: "OPENAI_API_KEY", Value: "canary"}, <-got)
 	require.Empty(t, f.updates)
 }
 
