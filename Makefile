@@ -56,7 +56,7 @@ generate: ## write what is generated from the table in editors/
 bench: ## run the benchmarks
 	go test -run '^$$' -bench . -benchmem ./...
 
-package: bin/sandbox-temporal ## pack archives, and the VS Code extension, for Linux and macOS into dist/
+package: ## pack archives and the VS Code extension into dist/ for Linux and macOS (or for PLATFORMS="linux/amd64 …")
 	@scripts/package
 
 clean: ## remove what was built
