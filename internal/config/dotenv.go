@@ -59,15 +59,3 @@ func looksSecret(name string) bool {
 	name = strings.ToUpper(strings.ReplaceAll(name[strings.LastIndexByte(name, '.')+1:], "-", "_"))
 	return slices.ContainsFunc(secretEndings, func(end string) bool { return strings.HasSuffix(name, end) })
 }
-
-// ScrubEnv returns environ, a list of NAME=value, without the variables that are named like secrets (…_API_KEY, …_TOKEN,
-// …_SECRET, …_PASSWORD and their like), for child processes that run what somebody else wrote.
-func ScrubEnv(environ []string) []string {
-	kept := make([]string, 0, len(environ))
-	for _, entry := range environ {
-		if name, _, _ := strings.Cut(entry, "="); !looksSecret(name) {
-			kept = append(kept, entry)
-		}
-	}
-	return kept
-}

@@ -66,9 +66,6 @@ type Set struct {
 	More   int // skills beyond MaxSkills
 }
 
-// Empty says whether there is nothing.
-func (s Set) Empty() bool { return len(s.Files) == 0 && len(s.Skills) == 0 }
-
 // Dirs returns the directories whose AGENTS.md counts for files in the given ones: these and all above, the root first.
 // Directories are relative to the workspace; what leads outside is left out.
 func Dirs(work []string) []string {

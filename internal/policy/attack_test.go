@@ -64,12 +64,12 @@ var honest = []string{
 
 func TestAttacksAreAskedAbout(t *testing.T) {
 	for _, c := range attacks {
-		v := Judge(editors.ApprovalAsk, shellCall(t, c), true)
+		v := judge(editors.ApprovalAsk, shellCall(t, c), true)
 		assert.Equal(t, Ask, v.Decision, "%q", c)
-		assert.Equal(t, Deny, Judge(editors.ApprovalReadOnly, shellCall(t, c), true).Decision, "%q", c)
+		assert.Equal(t, Deny, judge(editors.ApprovalReadOnly, shellCall(t, c), true).Decision, "%q", c)
 	}
 	for _, c := range honest {
-		assert.Equal(t, Verdict{Decision: Allow}, Judge(editors.ApprovalAsk, shellCall(t, c), true), "%q", c)
+		assert.Equal(t, Verdict{Decision: Allow}, judge(editors.ApprovalAsk, shellCall(t, c), true), "%q", c)
 	}
 }
 
@@ -85,9 +85,9 @@ b"`, `npm test {a,--x}`, `xargs npm test`, `find . -exec npm test {} +`, `(cd su
 		`go test -exec ./x ./...`, `go test -exec=./x`, `go test -toolexec ./x`, `go test --exec ./x`, `go test -o f`, `go test -c`, `go test -coverprofile f`, `go test -cpuprofile=f`, `go test -C sub`, `go test -vettool=./x`, `go test -ldflags=x`, `go test -overlay x`, `go test -modfile=x`, `go test -args -x`, `go test -run x -exec ./x`, `go vet -vettool=./x ./...`,
 		`pytest -c x`, `pytest -p x`, `pytest --rootdir=x`, `pytest -o x=y`, `pytest --basetemp=x`, `pytest --junitxml=f`, `pytest a::b/../../c`, `pytest ../x`, `python -m pytest -p x`, `cargo test --config x`, `cargo test --manifest-path x`, `cargo test --target-dir=x`, `eslint --fix .`, `eslint -c x`, `eslint --rulesdir x`, `eslint -o f`, `mypy --install-types`, `mypy --python-executable ./x`, `ruff check --fix`, `tsc --outDir x`, `tsc -p x`, `make check x`, `make check -f x`, `make  check CC=./x`,
 	} {
-		assert.False(t, Match(rules, shellCall(t, c)), "%q", c)
+		assert.False(t, covers(rules, shellCall(t, c)), "%q", c)
 	}
 	for _, c := range []string{`npm test`, `npm test unit`, `go test -v ./...`, `go  test ./a | tail -5`, `timeout 60 make check`, `pytest -q tests/a.py`} {
-		assert.True(t, Match(rules, shellCall(t, c)), "%q", c)
+		assert.True(t, covers(rules, shellCall(t, c)), "%q", c)
 	}
 }

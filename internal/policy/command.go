@@ -226,12 +226,6 @@ func (r *reader) script(text string) {
 	in.stmts(file.Stmts)
 }
 
-// onlyReads tells whether nothing in the command is more than reading.
-func (j *judgement) onlyReads() bool {
-	_, why := j.concern()
-	return why == ""
-}
-
 // concern says what is the first that is more than reading, and why; why is empty if nothing is.
 func (j *judgement) concern() (subject, why string) {
 	for _, c := range j.commands {

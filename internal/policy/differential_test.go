@@ -79,7 +79,7 @@ func TestWhatReadsChangesNothing(t *testing.T) {
 	before := tree(t, dir)
 	for ran < 200 || time.Now().Before(until) {
 		text := compose(r)
-		if !runnable(text) || !judgeText(text, "", "").onlyReads() {
+		if !runnable(text) || !onlyReads(judgeText(text, "", "")) {
 			continue
 		}
 		ran++

@@ -48,7 +48,7 @@ func TestJudgeToolsOfServers(t *testing.T) {
 		v := c.policy.Judge(c.mode, c.call, true, c.rules)
 		require.Equal(t, c.want, v.Decision, "%s: %s", name, v.Reason)
 	}
-	v := Judge(editors.ApprovalAsk, get, true)
+	v := judge(editors.ApprovalAsk, get, true)
 	require.Equal(t, "mcp__git_hub__get", v.Pattern)
 	require.Contains(t, v.Reason, "calling get of the MCP server git_hub needs your approval")
 	require.Contains(t, v.Reason, "which nobody has checked")

@@ -84,7 +84,7 @@ func TestRulesCoverSimpleCommands(t *testing.T) {
 		{"sudo ls", "sudo ls -l", false},
 	}
 	for _, c := range cases {
-		got := Match([]Rule{{Tool: execCommand, Pattern: "unrelated"}, {Tool: execCommand, Pattern: c.pattern}}, shellCall(t, c.command))
+		got := covers([]Rule{{Tool: execCommand, Pattern: "unrelated"}, {Tool: execCommand, Pattern: c.pattern}}, shellCall(t, c.command))
 		require.Equal(t, c.want, got, "%s covers %s", c.pattern, c.command)
 	}
 }
@@ -96,16 +96,16 @@ func TestRulesMindTheNetworkAndTheRoot(t *testing.T) {
 		return Call{Name: execCommand, Arguments: string(text), Root: root}
 	}
 	rules := []Rule{{Tool: execCommand, Pattern: "npm test *"}, {Tool: execCommand, Pattern: "(with network) npm install"}}
-	require.False(t, Match(rules, call("npm test x", "", true)))
-	require.False(t, Match(rules, call("npm install", "", false)))
-	require.True(t, Match(rules, call("ls; npm install", "", true)))
-	require.True(t, Match(rules, call("cd /w && npm test", "/w", false)))
-	require.False(t, Match(rules, call("cd /w && npm test", "/v", false)))
-	require.False(t, Match(rules, call("cd /wider && npm test", "/w", false)))
-	require.True(t, judgeText("cd /w && git status", "", "/w").onlyReads())
-	require.False(t, judgeText("cd /w && (cd x; git status)", "", "/w").onlyReads())
-	require.False(t, judgeText("git status", "sub", "/w").onlyReads())
-	require.False(t, Match(rules, Call{Name: execCommand, Arguments: call("ls; npm test", "", false).Arguments, Whole: true}))
+	require.False(t, covers(rules, call("npm test x", "", true)))
+	require.False(t, covers(rules, call("npm install", "", false)))
+	require.True(t, covers(rules, call("ls; npm install", "", true)))
+	require.True(t, covers(rules, call("cd /w && npm test", "/w", false)))
+	require.False(t, covers(rules, call("cd /w && npm test", "/v", false)))
+	require.False(t, covers(rules, call("cd /wider && npm test", "/w", false)))
+	require.True(t, onlyReads(judgeText("cd /w && git status", "", "/w")))
+	require.False(t, onlyReads(judgeText("cd /w && (cd x; git status)", "", "/w")))
+	require.False(t, onlyReads(judgeText("git status", "sub", "/w")))
+	require.False(t, covers(rules, Call{Name: execCommand, Arguments: call("ls; npm test", "", false).Arguments, Whole: true}))
 }
 
 func TestWidePatternsAreRefused(t *testing.T) {
@@ -132,11 +132,11 @@ func TestProposals(t *testing.T) {
 		"python": "", "bash": "", "sudo ls": "", "ls | xargs sudo": "", "eval $x": "", "$x": "", ". env.sh": "", "sh -c \"$x\"": "", "env -S x": "", "git add *": "",
 		"make > out": "make > out", "make && npm publish": "make && npm publish", "rm *": "rm *", "make $x": "make $x", "A=b make": "A=b make", "(in web) make": "",
 	} {
-		v := Judge(editors.ApprovalAsk, shellCall(t, command), true)
+		v := judge(editors.ApprovalAsk, shellCall(t, command), true)
 		require.Equal(t, Ask, v.Decision, command)
 		require.Equal(t, want, v.Pattern, command)
 		if want != "" {
-			require.True(t, Match([]Rule{{Tool: execCommand, Pattern: want}}, shellCall(t, command)), command)
+			require.True(t, covers([]Rule{{Tool: execCommand, Pattern: want}}, shellCall(t, command)), command)
 		}
 	}
 }

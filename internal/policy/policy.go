@@ -56,13 +56,8 @@ const (
 	applyPatch  = "apply_patch"
 )
 
-// Judge says what to do with a call in a session of the given mode. confined says whether commands run confined to the
-// workspace. A tool that is not known is denied in every mode. It is Policy.Judge of an empty policy and no rules.
-func Judge(mode editors.ApprovalMode, call Call, confined bool) Verdict {
-	return Policy{}.Judge(mode, call, confined, nil)
-}
-
-// Judge says what to do with a call under a policy and the rules that were remembered. In mode readOnly neither rules nor
+// Judge says what to do with a call under a policy and the rules that were remembered; confined says whether commands run
+// confined to the workspace. A tool that is not known is denied in every mode. In mode readOnly neither rules nor
 // what the policy allows count, and what the policy asks about is denied, since nobody is asked. In mode never only what the
 // policy denies does not run. In mode auto commands run while they are confined, and do not ask for the network: what nothing
 // confines is asked about as in mode ask. While a part of the policy cannot be read, everything but reading is asked about.

@@ -13,6 +13,22 @@ import (
 	"sandboxagent/editors"
 )
 
+// judge is the verdict where there is no policy and nothing has been remembered.
+func judge(mode editors.ApprovalMode, call Call, confined bool) Verdict {
+	return Policy{}.Judge(mode, call, confined, nil)
+}
+
+// covers tells whether a command is covered by rules alone.
+func covers(rules []Rule, call Call) bool {
+	return call.Name == execCommand && match(rules, readCommand(call, false))
+}
+
+// onlyReads tells whether nothing in the command is more than reading.
+func onlyReads(j *judgement) bool {
+	_, why := j.concern()
+	return why == ""
+}
+
 func TestJudge(t *testing.T) {
 	command := Call{Name: "exec_command", Arguments: `{"command":"make"}`}
 	network := Call{Name: "exec_command", Arguments: `{"command":"make","network":true}`}
@@ -64,17 +80,17 @@ func TestJudge(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			verdict := Judge(c.mode, c.call, c.confined)
+			verdict := judge(c.mode, c.call, c.confined)
 			require.Equal(t, c.want, verdict.Decision)
 			if c.want != Allow {
 				require.NotEmpty(t, verdict.Reason)
 			}
 		})
 	}
-	require.Equal(t, "make", Judge(editors.ApprovalAsk, command, true).Pattern)
-	require.Equal(t, "(with network) make", Judge(editors.ApprovalAuto, network, true).Pattern)
-	require.Contains(t, Judge(editors.ApprovalAuto, network, true).Reason, "network")
-	require.Empty(t, Judge(editors.ApprovalAsk, patch, true).Pattern, "edits cannot be allowed for always")
+	require.Equal(t, "make", judge(editors.ApprovalAsk, command, true).Pattern)
+	require.Equal(t, "(with network) make", judge(editors.ApprovalAuto, network, true).Pattern)
+	require.Contains(t, judge(editors.ApprovalAuto, network, true).Reason, "network")
+	require.Empty(t, judge(editors.ApprovalAsk, patch, true).Pattern, "edits cannot be allowed for always")
 }
 
 func TestMatch(t *testing.T) {
@@ -104,7 +120,7 @@ func TestMatch(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			require.Equal(t, c.want, Match(rules, Call{Name: c.tool, Arguments: c.arguments}))
+			require.Equal(t, c.want, covers(rules, Call{Name: c.tool, Arguments: c.arguments}))
 		})
 	}
 }
@@ -112,18 +128,18 @@ func TestMatch(t *testing.T) {
 func TestCommandsThatReadNeedNoApproval(t *testing.T) {
 	list := shellCall(t, "ls -la | head")
 	for _, mode := range []editors.ApprovalMode{editors.ApprovalAsk, editors.ApprovalAuto, editors.ApprovalNever, editors.ApprovalReadOnly, ""} {
-		require.Equal(t, Verdict{Decision: Allow}, Judge(mode, list, true), mode)
-		require.Equal(t, Verdict{Decision: Allow}, Judge(mode, list, false), mode)
+		require.Equal(t, Verdict{Decision: Allow}, judge(mode, list, true), mode)
+		require.Equal(t, Verdict{Decision: Allow}, judge(mode, list, false), mode)
 	}
 	require.False(t, ReadOnly(list), "whoever takes checkpoints relies on no list of programs")
 
 	network := Call{Name: "exec_command", Arguments: `{"command":"ls","network":true}`}
-	require.Equal(t, Verdict{Decision: Ask, Reason: "the command needs your approval: it asks for the network", Pattern: "(with network) ls"}, Judge(editors.ApprovalAsk, network, true))
-	require.Equal(t, Deny, Judge(editors.ApprovalReadOnly, network, true).Decision)
+	require.Equal(t, Verdict{Decision: Ask, Reason: "the command needs your approval: it asks for the network", Pattern: "(with network) ls"}, judge(editors.ApprovalAsk, network, true))
+	require.Equal(t, Deny, judge(editors.ApprovalReadOnly, network, true).Decision)
 
-	v := Judge(editors.ApprovalAsk, shellCall(t, "ls; rm -rf build"), true)
+	v := judge(editors.ApprovalAsk, shellCall(t, "ls; rm -rf build"), true)
 	require.Equal(t, "`rm -rf build` needs your approval: it changes or deletes files", v.Reason)
-	v = Judge(editors.ApprovalReadOnly, shellCall(t, "ls > f"), true)
+	v = judge(editors.ApprovalReadOnly, shellCall(t, "ls > f"), true)
 	require.Equal(t, "this session is read-only: the command is not allowed, since it writes to a file (`> f`); say what you would do instead", v.Reason)
 }
 
@@ -132,26 +148,26 @@ func TestReadingElsewhereNeedsConfinement(t *testing.T) {
 		"cat ~/.ssh/id_rsa", "cat /etc/passwd", "cat ../x", "ls a/../../b", "cat $HOME/x", `cat "${HOME}/x"`, "grep -r x --include=*.go -f/x /", "cd / && cat etc/passwd", "cd ..; ls",
 		"cat < /etc/passwd", "x=/etc/passwd; cat $x", "for f in ~/*; do cat \"$f\"; done", "sh -c 'cat /etc/passwd'", "find / -name x", "grep --file=/etc/passwd x",
 	} {
-		require.Equal(t, Allow, Judge(editors.ApprovalAsk, shellCall(t, c), true).Decision, c)
-		v := Judge(editors.ApprovalAsk, shellCall(t, c), false)
+		require.Equal(t, Allow, judge(editors.ApprovalAsk, shellCall(t, c), true).Decision, c)
+		v := judge(editors.ApprovalAsk, shellCall(t, c), false)
 		require.Equal(t, Ask, v.Decision, c)
 		require.Contains(t, v.Reason, "nothing confines it", c)
-		require.False(t, Match([]Rule{{Tool: execCommand, Pattern: "make"}}, shellCall(t, "make; "+c)), c)
+		require.False(t, covers([]Rule{{Tool: execCommand, Pattern: "make"}}, shellCall(t, "make; "+c)), c)
 	}
 	within := shellCall(t, "cd /w && cat /w/a 2>/dev/null")
 	within.Root = "/w"
-	require.Equal(t, Allow, Judge(editors.ApprovalAsk, within, false).Decision)
+	require.Equal(t, Allow, judge(editors.ApprovalAsk, within, false).Decision)
 }
 
 func TestWholeCommandsAreJudgedAsBefore(t *testing.T) {
 	list := shellCall(t, "ls")
 	list.Whole = true
-	v := Judge(editors.ApprovalAsk, list, true)
+	v := judge(editors.ApprovalAsk, list, true)
 	require.Equal(t, Ask, v.Decision)
 	require.Equal(t, "ls", v.Pattern)
-	require.Equal(t, Deny, Judge(editors.ApprovalReadOnly, list, true).Decision)
-	require.True(t, Match([]Rule{{Tool: execCommand, Pattern: "ls"}}, list))
-	require.False(t, Match([]Rule{{Tool: execCommand, Pattern: "ls *"}}, list))
+	require.Equal(t, Deny, judge(editors.ApprovalReadOnly, list, true).Decision)
+	require.True(t, covers([]Rule{{Tool: execCommand, Pattern: "ls"}}, list))
+	require.False(t, covers([]Rule{{Tool: execCommand, Pattern: "ls *"}}, list))
 }
 
 func TestEscalationsSayWhatAndWhy(t *testing.T) {
@@ -195,11 +211,11 @@ func TestEscalationsSayWhatAndWhy(t *testing.T) {
 		},
 	}
 	for _, c := range cases {
-		v := Judge(c.mode, c.call, c.confined)
+		v := judge(c.mode, c.call, c.confined)
 		require.Equal(t, Ask, v.Decision, c.want)
 		require.Equal(t, c.want, v.Reason)
 	}
-	require.Equal(t, Allow, Judge(editors.ApprovalAuto, Call{Name: execCommand, Arguments: `{"comm`, Cut: true}, true).Decision)
+	require.Equal(t, Allow, judge(editors.ApprovalAuto, Call{Name: execCommand, Arguments: `{"comm`, Cut: true}, true).Decision)
 	denied := Policy{Deny: []string{"git push *"}}.Judge(editors.ApprovalAuto, Call{Name: execCommand, Arguments: `{"comm`, Cut: true}, true, nil)
 	require.Equal(t, Ask, denied.Decision, "a long command may hold what the policy denies")
 }

@@ -22,13 +22,9 @@ type Rule struct {
 	Pattern string `json:"pattern"`
 }
 
-// Match says whether rules cover the call. Only commands can be remembered. Redirects that write, assignments and whatever
-// else is more than simple commands are covered only by a rule that is the whole text, and so is reading outside the
-// workspace beside what a rule covers.
-func Match(rules []Rule, call Call) bool {
-	return call.Name == execCommand && len(rules) > 0 && match(rules, readCommand(call, false))
-}
-
+// match says whether rules cover the command. Redirects that write, assignments and whatever else is more than simple
+// commands are covered only by a rule that is the whole text, and so is reading outside the workspace beside what a rule
+// covers.
 func match(rules []Rule, c command) bool {
 	if pattern := Pattern(c.call); pattern != "" && !wide(pattern) && slices.Contains(rules, Rule{Tool: execCommand, Pattern: pattern}) {
 		return true

@@ -85,15 +85,15 @@ func TestVerdicts(t *testing.T) {
 	require.Greater(t, len(reading)+len(working), 250)
 	require.Greater(t, len(bypasses), 80)
 	for _, c := range reading {
-		v := Judge(editors.ApprovalAsk, shellCall(t, c), true)
+		v := judge(editors.ApprovalAsk, shellCall(t, c), true)
 		assert.Equal(t, Verdict{Decision: Allow}, v, "%q", c)
-		assert.Equal(t, Allow, Judge(editors.ApprovalReadOnly, shellCall(t, c), true).Decision, "%q", c)
+		assert.Equal(t, Allow, judge(editors.ApprovalReadOnly, shellCall(t, c), true).Decision, "%q", c)
 	}
 	for _, c := range append(working, bypasses...) {
-		v := Judge(editors.ApprovalAsk, shellCall(t, c), true)
+		v := judge(editors.ApprovalAsk, shellCall(t, c), true)
 		assert.Equal(t, Ask, v.Decision, "%q", c)
 		assert.NotEmpty(t, v.Reason, "%q", c)
-		assert.Equal(t, Deny, Judge(editors.ApprovalReadOnly, shellCall(t, c), true).Decision, "%q", c)
-		assert.Equal(t, Allow, Judge(editors.ApprovalNever, shellCall(t, c), true).Decision, "%q", c)
+		assert.Equal(t, Deny, judge(editors.ApprovalReadOnly, shellCall(t, c), true).Decision, "%q", c)
+		assert.Equal(t, Allow, judge(editors.ApprovalNever, shellCall(t, c), true).Decision, "%q", c)
 	}
 }

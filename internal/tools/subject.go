@@ -80,15 +80,6 @@ func parse[T any](call Call) (args T, err error) {
 	return args, json.Unmarshal([]byte(call.Arguments), &args)
 }
 
-// Describe says in a few words what a call does, e.g. "read main.go".
-func Describe(call Call) string {
-	verbs := map[string]string{
-		execCommand: "run ", writeStdin: "", applyPatch: "", readFile: "read ", list: "list ", search: "search for ",
-		updatePlan: "",
-	}
-	return verbs[call.Name] + Subject(call)
-}
-
 func execSubject(args execArgs) string {
 	subject := args.Command
 	if args.Workdir != "" && args.Workdir != "." {
