@@ -20,8 +20,10 @@ type document struct {
 	Version    int
 	Text       string
 
-	saved   uint64 // hash of the text when it was opened or saved
-	touched int    // orders documents by their last change
+	saved   uint64   // hash of the text that is saved
+	opened  bool     // saved is what the document was opened with, which has not been compared with the file
+	file    fileText // as it was last read
+	touched int      // orders documents by their last change
 }
 
 // change is one edit of a document; without a range its text replaces everything.
@@ -49,7 +51,7 @@ func (d *documents) Open(uri, languageID string, version int, text string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.remove(uri)
-	doc := &document{URI: uri, LanguageID: languageID, Version: version, Text: text, saved: d.hash(text)}
+	doc := &document{URI: uri, LanguageID: languageID, Version: version, Text: text, saved: d.hash(text), opened: true}
 	d.open[uri] = doc
 	d.bytes += len(text)
 	d.touch(doc)
@@ -89,7 +91,7 @@ func (d *documents) Save(uri string, text *string) {
 		d.bytes += len(*text) - len(doc.Text)
 		doc.Text = *text
 	}
-	doc.saved = d.hash(doc.Text)
+	doc.saved, doc.opened = d.hash(doc.Text), false
 	d.touch(doc)
 }
 
@@ -129,18 +131,50 @@ func (d *documents) Find(uri string) (document, bool) {
 	return document{}, false
 }
 
-// Unsaved returns the documents whose text differs from what was last opened or saved, latest change first.
+// Unsaved returns the documents with text that is not saved, latest change first: it differs from what was last saved, as
+// far as the client has told, and from the file.
 func (d *documents) Unsaved() []document {
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	var unsaved []document
-	for _, doc := range d.open {
-		if d.hash(doc.Text) != doc.saved {
-			unsaved = append(unsaved, *doc)
+	for _, doc := range d.doubtful() {
+		doc.file = d.fileText(doc.URI, doc.file)
+		if d.settle(&doc) != doc.saved {
+			unsaved = append(unsaved, doc)
 		}
 	}
 	slices.SortFunc(unsaved, func(a, b document) int { return b.touched - a.touched })
 	return unsaved
+}
+
+// doubtful returns copies of the documents that may be unsaved.
+func (d *documents) doubtful() []document {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var docs []document
+	for _, doc := range d.open {
+		if doc.opened || d.hash(doc.Text) != doc.saved {
+			docs = append(docs, *doc)
+		}
+	}
+	return docs
+}
+
+// settle corrects what is saved of a document by its file, and keeps that unless the document has changed meanwhile. It
+// returns the hash of its text.
+func (d *documents) settle(doc *document) (sum uint64) {
+	sum = d.hash(doc.Text)
+	switch {
+	case doc.file.shows(d, doc.Text):
+		doc.saved = sum
+	case doc.opened && doc.saved == sum && doc.file.belies(d, doc.Text):
+		doc.saved = doc.file.exact
+	}
+	doc.opened = false
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if now := d.open[doc.URI]; now != nil && now.touched == doc.touched {
+		*now = *doc
+	}
+	return sum
 }
 
 func (d *documents) hash(text string) uint64 { return maphash.String(d.seed, text) }

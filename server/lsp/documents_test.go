@@ -129,7 +129,7 @@ func TestDocumentIsUnsavedFromChangeToSave(t *testing.T) {
 	docs.Save("u", &saved)
 	doc, ok := docs.Get("u")
 	require.True(t, ok)
-	require.Equal(t, document{"u", "go", 4, "three", doc.saved, doc.touched}, doc)
+	require.Equal(t, document{URI: "u", LanguageID: "go", Version: 4, Text: "three", saved: doc.saved, touched: doc.touched}, doc)
 	docs.Close("u")
 	require.False(t, docs.Change("u", 5, nil))
 	docs.Save("u", nil)

@@ -108,6 +108,7 @@ func TestUnsavedFilesAreLeftAlone(t *testing.T) {
 	for _, uri := range []string{"file:///w/saved", "file:///w/a%20b", "untitled:new"} {
 		e.notify("textDocument/didOpen", `{"textDocument":{"uri":"`+uri+`","languageId":"x","version":1,"text":"1"}}`)
 	}
+	e.notify("textDocument/didSave", `{"textDocument":{"uri":"file:///w/saved"}}`)
 	for _, uri := range []string{"file:///w/a%20b", "untitled:new"} {
 		e.notify("textDocument/didChange", `{"textDocument":{"uri":"`+uri+`","version":2},"contentChanges":[{"text":"2"}]}`)
 	}

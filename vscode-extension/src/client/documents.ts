@@ -32,8 +32,8 @@ export function documents(client: () => Sender): Pick<Middleware, "didOpen" | "d
 }
 
 /**
- * Opens a document. One with unsaved text is opened as it is on disk, and then changed: the server takes what a document is
- * opened with for what is saved.
+ * Opens a document. One with unsaved text is opened as it is on disk, and then changed: what a document is opened with is
+ * what is saved, unless the server sees that it is not what the file holds.
  */
 async function openDocument(
   client: Sender,
@@ -51,7 +51,7 @@ async function openDocument(
 
 /**
  * A document that has changed and is not dirty was read again from the disk, or its changes were undone: it is what is saved, though
- * nothing is said of a save. Without this the server would take what the agent has written itself for the user's unsaved text.
+ * nothing is said of a save. The server finds that out by the file, but only here it is known in every encoding and at once.
  */
 function tellSaved(client: Sender, document: TextDocument): Promise<void> {
   const uri = client.code2ProtocolConverter.asUri(document.uri);
