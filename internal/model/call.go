@@ -102,7 +102,7 @@ func (c *call) roundTrip(req *http.Request, next option.MiddlewareNext, alive fu
 
 func (c *call) read(w wire, a *answer, res *http.Response) error {
 	if media, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); media == "application/json" {
-		data, err := io.ReadAll(res.Body)
+		data, err := readWhole(res.Body)
 		if err != nil {
 			return err
 		}

@@ -5,7 +5,6 @@ package model
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -74,7 +73,7 @@ func (c *call) compact() (Response, error) {
 		return Response{}, c.streamError(err)
 	}
 	defer func() { _ = res.Body.Close() }()
-	data, err := io.ReadAll(res.Body)
+	data, err := readWhole(res.Body)
 	if err != nil {
 		return Response{}, c.streamError(err)
 	}

@@ -4,6 +4,7 @@ package model
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -111,4 +112,13 @@ func TestEventLimit(t *testing.T) {
 	require.Zero(t, b.event)
 	require.True(t, b.count(make([]byte, maxEvent)))
 	require.False(t, b.count([]byte("x")))
+}
+
+func TestAnAnswerInOnePieceIsBoundedThoughItHasEmptyLines(t *testing.T) {
+	t.Parallel()
+	whole, err := readWhole(strings.NewReader(strings.Repeat("\n\n", maxEvent/2)))
+	require.NoError(t, err)
+	require.Len(t, whole, maxEvent)
+	_, err = readWhole(strings.NewReader(strings.Repeat("\n\n", maxEvent/2) + "{"))
+	require.ErrorContains(t, err, "more bytes than the limit")
 }

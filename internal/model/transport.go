@@ -14,6 +14,15 @@ import (
 // repeats the whole answer, so it is larger than maxText and maxArguments together.
 const maxEvent = 24 << 20
 
+// readWhole reads an answer that is not streamed. guardedBody alone does not bound it: text may have empty lines.
+func readWhole(body io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(body, maxEvent+1))
+	if err == nil && len(data) > maxEvent {
+		err = tooBig("bytes", maxEvent)
+	}
+	return data, err
+}
+
 // newHTTPClient returns a client with 10 s to connect and no limit on the length of an answer: the watchdog of a call has that.
 func newHTTPClient() *http.Client {
 	dialer := &net.Dialer{Timeout: defaultConnectTimeout, KeepAlive: 30 * time.Second}
