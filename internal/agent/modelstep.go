@@ -5,6 +5,8 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -24,6 +26,9 @@ const (
 	maxRetryAfter    = 5 * time.Minute
 	sealTimeout      = 30 * time.Second
 )
+
+// forgetsEmptyMessages is the change since which sessions keep no empty messages, so that they seal their items at other times.
+const forgetsEmptyMessages = "forgets-empty-messages"
 
 // modelStep calls the model once, with retries, and records what it answered. A conversation that is too long is compacted
 // first.
@@ -59,7 +64,7 @@ func (s *session) tryModel(ctx workflow.Context, compacted bool) (full bool, err
 		case err != nil:
 			return false, s.abandonMessage(ctx, id, err)
 		case res.Full, res.tooLong() && !compacted:
-			s.endItem(ctx, id, func(i *editors.Item) { i.Status = editors.ItemCompleted })
+			s.endMessage(ctx, id, func(i *editors.Item) { i.Status = editors.ItemCompleted })
 			return true, nil
 		case res.Failure == nil:
 			s.recordAnswer(ctx, id, attempt, res)
@@ -121,7 +126,7 @@ func (s *session) recordAnswer(ctx workflow.Context, id string, attempt int, res
 		r := s.startItem(ctx, withText(editors.Item{TurnID: s.Turn.ID, Kind: editors.Reasoning, Status: editors.ItemCompleted, Attempt: attempt}, res.Reasoning))
 		s.endItem(ctx, r.ID, func(*editors.Item) {})
 	}
-	s.endItem(ctx, id, func(i *editors.Item) {
+	s.endMessage(ctx, id, func(i *editors.Item) {
 		*i = withText(*i, res.Message)
 		i.Attempt, i.Status = attempt, editors.ItemCompleted
 		if res.Interrupted {
@@ -138,6 +143,20 @@ func (s *session) recordAnswer(ctx workflow.Context, id string, attempt int, res
 		})
 		s.Turn.Calls = append(s.Turn.Calls, Call{CallRequest: c, ItemID: item.ID, ItemSeq: item.Seq})
 	}
+}
+
+// endMessage completes the item of a model call. One that says nothing, as of a call that only asks for tools, that was stopped
+// before its first word or that came to nothing because the conversation is too long, is kept by nobody from then on.
+func (s *session) endMessage(ctx workflow.Context, id string, change func(*editors.Item)) {
+	s.endItem(ctx, id, change)
+	item := s.item(id)
+	if item == nil || strings.TrimSpace(item.Text) != "" || item.Refs != nil || item.Error != "" {
+		return
+	}
+	if workflow.GetVersion(ctx, forgetsEmptyMessages, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+		return
+	}
+	s.Items = slices.DeleteFunc(slices.Clone(s.Items), func(i editors.Item) bool { return i.ID == id })
 }
 
 // recordConfinement remembers what keeps commands, and says so when nothing does.
@@ -184,7 +203,7 @@ func (s *session) failModel(ctx workflow.Context, id string, f ModelFailure) err
 // abandonMessage completes the item of a call that was cancelled before a worker took it, or that failed by itself.
 func (s *session) abandonMessage(ctx workflow.Context, id string, err error) error {
 	if temporal.IsCanceledError(err) {
-		s.endItem(ctx, id, func(i *editors.Item) { i.Status = editors.ItemInterrupted })
+		s.endMessage(ctx, id, func(i *editors.Item) { i.Status = editors.ItemInterrupted })
 		return nil
 	}
 	return s.failModel(ctx, id, ModelFailure{Message: "The model call failed: " + cause(err), Remedy: remedyDoctor})

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"go.lsp.dev/protocol"
 
@@ -168,9 +169,9 @@ func endOf(e editors.Event) *turnEnd {
 	return end
 }
 
-// note keeps the agent's last message.
+// note keeps the agent's last message; one that was stopped before its first word is none.
 func (f *follower) note(item editors.Item) {
-	if item.Kind == editors.AgentMessage && item.TurnID == f.asked.TurnID {
+	if item.Kind == editors.AgentMessage && item.TurnID == f.asked.TurnID && strings.TrimSpace(item.Text) != "" {
 		f.answer = &item
 	}
 }

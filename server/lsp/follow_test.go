@@ -110,6 +110,7 @@ func TestFollowToTheAnswer(t *testing.T) {
 	u.emit(editors.Event{Type: editors.ConnectionChanged, Connected: true, State: &editors.State{Reason: "Waiting for the model"}})
 	u.expect("7", "report", "Waiting for the model")
 	u.emit(editors.Event{Type: editors.ItemEnded, Item: &editors.Item{ID: "i9", TurnID: 1, Kind: editors.AgentMessage, Text: "Hello", TextBytes: 14}})
+	u.emit(editors.Event{Type: editors.ItemEnded, Item: &editors.Item{ID: "i10", TurnID: 1, Kind: editors.AgentMessage, Status: editors.ItemInterrupted}})
 	u.emit(editors.Event{Type: editors.TurnEnded, TurnID: 9, Status: editors.TurnCompleted})
 	u.emit(editors.Event{Type: editors.TurnEnded, TurnID: 1, Status: editors.TurnCompleted})
 	u.expect("7", "end", "Done")
