@@ -56,7 +56,10 @@ func (h *harness) registerCarrying(register func(string, any)) {
 		if c.restore != nil {
 			return c.restore(ctx, in)
 		}
-		return RestoreOutput{Result: editors.RestoreResult{Restored: []string{"a", "b", "c"}, Undo: "undo"}}, nil
+		result := editors.RestoreResult{
+			Restored: []string{"a", "b", "c"}, Conflicts: []string{"b"}, Kept: []string{"d"}, Reasons: map[string]string{"b": "it has unsaved changes in an editor"}, Undo: "undo",
+		}
+		return RestoreOutput{Result: result, Summary: "After turn 1"}, nil
 	})
 	register(ActivityFindForkPoint, func(_ context.Context, in FindInput) (ForkPoint, error) {
 		record(h, &c.found, in)
@@ -244,7 +247,7 @@ func TestASwitchBackMergesIntoTheFolder(t *testing.T) {
 	require.Equal(t, editors.ConflictMine, m.OnConflict)
 	require.Equal(t, map[string]string{"a": "unsaved"}, m.Held)
 	require.Contains(t, noticesOf(events)[1], "Now runs in the folder /w: 2 files changed (1 of the changed with the changes of both sides)")
-	require.Contains(t, noticesOf(events)[1], "restore checkpoint undo1")
+	require.Contains(t, noticesOf(events)[1], "restore the checkpoint that was taken before (undo1)")
 	var gone []string
 	for _, d := range h.carried.destroyed {
 		gone = append(gone, fmt.Sprint(d.ID(), " ", d.Former))

@@ -189,6 +189,7 @@ type RestoreTask struct {
 // RestoreOutput is the outcome.
 type RestoreOutput struct {
 	Result  editors.RestoreResult `json:"result"`
+	Summary string                `json:"summary,omitempty"` // of the checkpoint
 	Failure *Failure              `json:"failure,omitempty"`
 }
 

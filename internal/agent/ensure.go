@@ -89,10 +89,7 @@ func (s *session) recover(ctx workflow.Context) *Failure {
 	s.doom(ctx, s.sandbox())
 	s.Session.Epoch = target.Epoch
 	s.rebase(out)
-	from := short(s.Session.CheckpointID)
-	if s.Pictured != "" {
-		from += fmt.Sprintf(" (%s)", s.Pictured)
-	}
+	from := called(s.Pictured, s.Session.CheckpointID)
 	s.holds(out, s.Pictured)
 	s.setState(ctx, editors.StatusRunning, "Going on in a fresh sandbox.")
 	s.sessionUpdated(ctx)

@@ -46,7 +46,7 @@ func TestASandboxThatIsGoneIsMadeAgain(t *testing.T) {
 	open := h.carried.opened[0]
 	require.Equal(t, []string{"last", "base", "recover", "s1.1", "s1"}, []string{open.CheckpointID, open.Base, open.Reason, open.ID(), open.From.ID()})
 	require.Equal(t, "s1.1", h.tools[0].ID(), "the first tool call waits for it")
-	require.Contains(t, noticesOf(events)[0], "a fresh one was made from checkpoint last (After turn 3). Packages and processes are lost.")
+	require.Contains(t, noticesOf(events)[0], "a fresh one was made from checkpoint \"After turn 3\". Packages and processes are lost.")
 	require.Equal(t, "toolResult", h.steps[1].Pending[0].Kind)
 	require.Contains(t, h.steps[1].Pending[1].Text, "The sandbox was gone")
 	require.Len(t, h.steps, 2)
@@ -271,7 +271,7 @@ func TestASandboxThatIsGoneIsMadeAgainForWhatNeedsIt(t *testing.T) {
 			})
 			events := h.finish(time.Hour, in)
 			require.NoError(t, r.err)
-			require.Contains(t, noticesOf(events)[0], "The sandbox was gone; a fresh one was made from checkpoint last")
+			require.Contains(t, noticesOf(events)[0], "The sandbox was gone; a fresh one was made from checkpoint \"After turn 3\"")
 			require.Len(t, h.carried.opened, 1)
 			switch v := r.value.(type) {
 			case ForkPoint:

@@ -292,9 +292,9 @@ func TestARestoreTellsTheUserAndTheModel(t *testing.T) {
 	require.Equal(t, r.value, again.value)
 	require.Equal(t, "undo", r.value.(editors.RestoreResult).Undo)
 	require.Equal(t, []RestoreTask{{Sandbox: h.carried.restored[0].Sandbox, Restore: ask, Effect: "s1-op1"}}, h.carried.restored)
-	require.Equal(t, []string{"Restored 3 files to checkpoint c1. To go back, restore checkpoint undo."}, noticesOf(events))
+	require.Equal(t, []string{`Restored 3 files to checkpoint "After turn 1"; 2 files stay: b (it has unsaved changes in an editor), d. To go back, restore the checkpoint that was taken before (undo).`}, noticesOf(events))
 	require.Contains(t, h.steps[0].Pending[0].Text, "earlier state: a, b, c.")
-	require.Contains(t, statesOf(events), "running Restoring checkpoint c1.")
+	require.Contains(t, statesOf(events), "running Restoring a checkpoint.")
 	require.Equal(t, "undo", ofType(events, editors.CheckpointCreated)[1].Checkpoint.ID)
 }
 

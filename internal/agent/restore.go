@@ -4,6 +4,7 @@ package agent
 
 import (
 	"fmt"
+	"slices"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -38,14 +39,13 @@ func (s *session) restore(ctx workflow.Context, in RestoreInput) (editors.Restor
 
 // goBack carries out a restore.
 func (s *session) goBack(ctx workflow.Context, op Op) (editors.RestoreResult, *Failure) {
-	id := short(op.Restore.CheckpointID)
-	s.setState(ctx, editors.StatusRunning, "Restoring checkpoint "+id+".")
+	s.setState(ctx, editors.StatusRunning, "Restoring a checkpoint.")
 	var out RestoreOutput
 	opts := workflow.ActivityOptions{StartToCloseTimeout: carryTimeout, HeartbeatTimeout: carryHeartbeat}
 	f := s.there(ctx, func() *Failure {
 		out = RestoreOutput{}
 		task := RestoreTask{Sandbox: s.sandbox(), Restore: *op.Restore, Effect: s.effect(op, "")}
-		if f := s.onHost(opts, ActivityRestore, task).Repeat(ctx, "restoring checkpoint "+id, &out); f != nil {
+		if f := s.onHost(opts, ActivityRestore, task).Repeat(ctx, "restoring the checkpoint", &out); f != nil {
 			return f
 		}
 		return out.Failure
@@ -55,31 +55,25 @@ func (s *session) goBack(ctx workflow.Context, op Op) (editors.RestoreResult, *F
 	case s.destroying:
 		return result, f
 	case f != nil:
-		s.notice(ctx, s.Session.TurnID, fmt.Sprintf("Checkpoint %s was not restored: %s", id, f.sentence()))
+		s.notice(ctx, s.Session.TurnID, fmt.Sprintf("Checkpoint %s was not restored: %s", called(out.Summary, op.Restore.CheckpointID), f.sentence()))
 		return result, f
 	}
-	s.restored(ctx, op, out.Result)
+	s.restored(ctx, op, out)
 	return result, nil
 }
 
 // restored tells the user and the model what a restore has done.
-func (s *session) restored(ctx workflow.Context, op Op, r editors.RestoreResult) {
-	id := short(op.Restore.CheckpointID)
+func (s *session) restored(ctx workflow.Context, op Op, out RestoreOutput) {
+	r, name := out.Result, called(out.Summary, op.Restore.CheckpointID)
 	if r.Undo != "" {
-		s.tellPicture(ctx, r.Undo, "Before restoring "+id)
+		s.tellPicture(ctx, r.Undo, "Before restoring "+name)
 	}
 	if len(r.Restored) > 0 {
-		s.pictureAfter(ctx, op, "restore", "After restoring "+id)
+		s.pictureAfter(ctx, op, "restore", "After restoring "+name)
 	}
 	s.unadopt(ctx, op.Restore.RestoreParams)
-	text := fmt.Sprintf("Restored %s to checkpoint %s", count(len(r.Restored), "file"), id)
-	if n := len(r.Kept); n > 0 {
-		text += fmt.Sprintf("; %s kept as they are", count(n, "file"))
-	}
-	if n := len(r.Conflicts); n > 0 {
-		text += fmt.Sprintf("; %s changed by somebody else kept: %s", count(n, "file"), listed(r.Conflicts, n))
-	}
-	s.notice(ctx, s.Session.TurnID, text+undoHint(r.Undo))
+	text := fmt.Sprintf("Restored %s to checkpoint %s", count(len(r.Restored), "file"), name)
+	s.notice(ctx, s.Session.TurnID, text+stays(slices.Concat(r.Conflicts, r.Kept), r.Reasons)+undoHint(r.Undo))
 	if n := len(r.Restored); n > 0 {
 		s.note(fmt.Sprintf("The user has brought files back to an earlier state: %s. Read them again before you rely on them.", listed(r.Restored, n)))
 	}

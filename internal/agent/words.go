@@ -4,6 +4,7 @@ package agent
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"sandboxagent/editors"
@@ -158,11 +159,38 @@ func undoHint(undo string) string {
 	if undo == "" {
 		return "."
 	}
-	return fmt.Sprintf(". To go back, restore checkpoint %s.", short(undo))
+	return fmt.Sprintf(". To go back, restore the checkpoint that was taken before (%s).", short(undo))
 }
 
 // short is as much of a checkpoint's id as people need.
 func short(id string) string { return preview(id, 12) }
+
+// called is what people know a checkpoint by: its summary, if that is known.
+func called(summary, id string) string {
+	if summary == "" {
+		return short(id)
+	}
+	return strconv.Quote(preview(summary, maxName))
+}
+
+// stays names the first of the paths that an operation has left as they are, with why.
+func stays(paths []string, reasons map[string]string) string {
+	if len(paths) == 0 {
+		return ""
+	}
+	var told []string
+	for _, path := range paths[:min(maxTold, len(paths))] {
+		if reason := reasons[path]; reason != "" {
+			path = fmt.Sprintf("%s (%s)", preview(path, maxName/2), reason)
+		}
+		told = append(told, path)
+	}
+	verb := "stay"
+	if len(paths) == 1 {
+		verb = "stays"
+	}
+	return fmt.Sprintf("; %s %s: %s", count(len(paths), "file"), verb, listed(told, len(paths)))
+}
 
 // cutCarry bounds what is told of a carry; its counts stay.
 func cutCarry(c editors.Carry) editors.Carry {

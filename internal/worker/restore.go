@@ -20,26 +20,29 @@ func (a *Activities) Restore(ctx context.Context, in agent.RestoreTask) (agent.R
 	defer beat(ctx, func() any { return "" })()
 	tctx, cancel := untilStop(ctx, carry.ErrStopped)
 	defer cancel()
-	result, err := a.restore(tctx, in)
+	out, err := a.restore(tctx, in)
 	if err == nil {
-		return agent.RestoreOutput{Result: result}, nil
+		return out, nil
 	}
 	if ended := ended(ctx); ended != nil {
 		return agent.RestoreOutput{}, ended
 	}
-	return agent.RestoreOutput{Failure: failureOf(err)}, nil
+	out.Failure = failureOf(err)
+	return out, nil
 }
 
-func (a *Activities) restore(ctx context.Context, in agent.RestoreTask) (editors.RestoreResult, error) {
+func (a *Activities) restore(ctx context.Context, in agent.RestoreTask) (agent.RestoreOutput, error) {
 	s, closeIt, err := a.checkpointsOf(in.Sandbox)
 	if err != nil {
-		return editors.RestoreResult{}, err
+		return agent.RestoreOutput{}, err
 	}
 	defer closeIt()
 	s.Held = a.heldIn(in.Sandbox, in.Restore.Held)
 	p := in.Restore.RestoreParams
 	p.RequestID = in.Effect
-	return s.Restore(ctx, p)
+	out := agent.RestoreOutput{Summary: s.Summary(p.CheckpointID)}
+	out.Result, err = s.Restore(ctx, p)
+	return out, err
 }
 
 // planRestore tells what a restore would do.

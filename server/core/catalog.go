@@ -13,41 +13,63 @@ import (
 )
 
 const (
-	catalogTime = 200 * time.Millisecond // initialize waits for it
+	catalogTime = 2 * time.Second // for the worker to tell of backends and models; initialize gives it less
 	secretTime  = 5 * time.Second
 )
 
-const workerAsleep = "the worker is not running, so it was not checked"
+const (
+	workerAsleep = "the worker is not running, so it was not checked"
+	workerBusy   = "the worker did not answer in time, so it was not checked"
+)
 
-// Backends lists the backends, asking the worker for at most 200 ms. Without a worker it says what is known of old.
+// unchecked says why something that only the worker can check was not, and what helps.
+func (c *Core) unchecked() (reason, remedy string) {
+	if c.workerAlive() {
+		return workerBusy, c.remedySlow()
+	}
+	return workerAsleep, remedyStart
+}
+
+// remedySlow is for a worker that runs and does not answer.
+func (c *Core) remedySlow() string {
+	return "Look again; if it stays so, read the worker's log: " + c.workerLog()
+}
+
+// Backends lists the backends as the worker finds them. Without its answer it says what is known of old.
 func (c *Core) Backends(ctx context.Context) []editors.BackendInfo {
-	if tested := c.testedBackends(ctx, catalogTime); len(tested) > 0 {
+	if tested := c.testedBackends(ctx); len(tested) > 0 {
 		return tested
 	}
-	local := editors.BackendInfo{Kind: editors.Local, Available: true, Reason: "the worker starts with the first request"}
-	if !c.canStart(ctx) {
-		local.Available, local.Reason, local.Remedy = false, workerAsleep, remedyStart
+	reason, remedy := c.unchecked()
+	local := editors.BackendInfo{Kind: editors.Local, Available: true}
+	switch {
+	case reason == workerBusy:
+		local.Reason = reason
+	case c.canStart(ctx):
+		local.Reason = "the worker starts with the first request"
+	default:
+		local.Available, local.Reason, local.Remedy = false, reason, remedy
 	}
 	infos := []editors.BackendInfo{local}
 	for _, kind := range []editors.BackendKind{editors.Docker, editors.E2B, editors.Daytona} {
-		infos = append(infos, editors.BackendInfo{Kind: kind, Reason: workerAsleep, Remedy: remedyStart})
+		infos = append(infos, editors.BackendInfo{Kind: kind, Reason: reason, Remedy: remedy})
 	}
 	return infos
 }
 
 // testedBackends lists the backends as the worker found them, none if it does not answer in time.
-func (c *Core) testedBackends(ctx context.Context, patience time.Duration) []editors.BackendInfo {
+func (c *Core) testedBackends(ctx context.Context) []editors.BackendInfo {
 	var result editors.BackendsResult
-	if !c.askCatalog(ctx, CallBackends, patience, &result) {
+	if !c.askCatalog(ctx, CallBackends, &result) {
 		return nil
 	}
 	return result.Backends
 }
 
-// Models lists the models, asking the worker for at most 200 ms. Without a worker it says what is known of old.
+// Models lists the models as the worker knows them. Without its answer it says what is known of old.
 func (c *Core) Models(ctx context.Context) []editors.ModelInfo {
 	var result editors.ModelsResult
-	if c.askCatalog(ctx, CallModels, catalogTime, &result) && len(result.Models) > 0 {
+	if c.askCatalog(ctx, CallModels, &result) && len(result.Models) > 0 {
 		return result.Models
 	}
 	chosen := editors.ModelInfo{ID: c.opts.Config.Model, Provider: "openai", Available: true}
@@ -64,11 +86,11 @@ func (c *Core) Models(ctx context.Context) []editors.ModelInfo {
 	return []editors.ModelInfo{chosen, demo}
 }
 
-func (c *Core) askCatalog(ctx context.Context, method string, patience time.Duration, result any) bool {
+func (c *Core) askCatalog(ctx context.Context, method string, result any) bool {
 	if !c.workerAlive() {
 		return false
 	}
-	err := bounded(ctx, patience, func(ctx context.Context) error { return c.live.await(ctx, method, editors.Empty{}, result) })
+	err := bounded(ctx, catalogTime, func(ctx context.Context) error { return c.live.await(ctx, method, editors.Empty{}, result) })
 	return err == nil
 }
 

@@ -21,6 +21,7 @@ import (
 	"sandboxagent/internal/blob"
 	"sandboxagent/internal/feed"
 	"sandboxagent/internal/session"
+	"sandboxagent/internal/workerproc"
 )
 
 func testConn(t *testing.T, c *Core) *Conn {
@@ -417,6 +418,29 @@ func TestCatalogWithoutAWorker(t *testing.T) {
 	require.NotEmpty(t, backends[0].Remedy)
 	require.False(t, models[0].Available)
 	require.True(t, models[len(models)-1].Available)
+}
+
+// TestABusyWorkerIsNotSaidToBeGone has a worker that takes longer than initialize waits for it, and one that never answers.
+func TestABusyWorkerIsNotSaidToBeGone(t *testing.T) {
+	core := testCore(t, newFakeEngine())
+	release, err := workerproc.Hold(t.Context(), core.opts.Paths.WorkerLock)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = release() })
+	hub, err := feed.Listen(core.opts.Paths.WorkerSocket, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = hub.Close() })
+	hub.Handle(CallBackends, func(ctx context.Context, _ editors.Raw) (any, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	atOnce, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	backends := core.Backends(atOnce)
+	require.True(t, backends[0].Available, "what runs can make a local sandbox")
+	for _, b := range backends {
+		require.Equal(t, workerBusy, b.Reason, b.Kind)
+		require.True(t, b.Available || strings.Contains(b.Remedy, core.workerLog()), b.Kind)
+	}
 }
 
 func TestErrorsAreAlwaysEditorErrors(t *testing.T) {

@@ -28,8 +28,8 @@ import (
 
 const (
 	doctorTime = 4 * time.Second
-	testTime   = 2 * time.Second // for the worker to tell of its backends
-	lowSpace   = 1 << 30         // bytes
+	feedTime   = 200 * time.Millisecond // for the worker to be connected to
+	lowSpace   = 1 << 30                // bytes
 	noSpace    = 100 << 20
 
 	helperBinary    = "sandbox-helper"
@@ -348,7 +348,7 @@ func (c *Core) checkPolling(ctx context.Context, here bool) []editors.Check {
 
 func (c *Core) checkFeed(ctx context.Context) []editors.Check {
 	socket := c.opts.Paths.DialSocket()
-	if c.live.awaitConnected(ctx, catalogTime) {
+	if c.live.awaitConnected(ctx, feedTime) {
 		return []editors.Check{check("feed", checkOK, "", "connected to %s", socket)}
 	}
 	if !c.workerAlive() {
@@ -360,11 +360,11 @@ func (c *Core) checkFeed(ctx context.Context) []editors.Check {
 // checkBackends tells of the backends as the worker found them, and how the local one holds its commands. What nobody tested
 // is never called fine.
 func (c *Core) checkBackends(ctx context.Context) []editors.Check {
-	tested := c.testedBackends(ctx, testTime)
+	tested := c.testedBackends(ctx)
 	if len(tested) == 0 {
 		why, remedy := "no worker runs", remedyTest
 		if c.workerAlive() {
-			why, remedy = "the worker did not answer in time", "Look again; if it stays so, read the worker's log: "+c.workerLog()
+			why, remedy = "the worker did not answer in time", c.remedySlow()
 		}
 		return []editors.Check{
 			check("backends", checkWarning, remedy, "not tested, since %s", why),

@@ -25,7 +25,7 @@ func (c *Conn) mcp(ctx context.Context, p editors.MCPParams) (editors.MCPResult,
 			return editors.MCPResult{}, err
 		}
 	}
-	patience := testTime
+	patience := catalogTime
 	if p.Start {
 		patience = serversTime
 	}
@@ -42,10 +42,11 @@ func (c *Core) servers(ctx context.Context, p editors.MCPParams, patience time.D
 		}
 	}
 	out := []editors.MCPServer{}
+	reason, remedy := c.unchecked()
 	for _, name := range slices.Sorted(maps.Keys(c.opts.Config.MCP)) {
 		s := mcp.Describe(name, c.opts.Config.MCP[name]).Shown()
 		if s.State == string(mcp.Idle) {
-			s.State, s.Reason, s.Remedy = "unknown", workerAsleep, remedyStart
+			s.State, s.Reason, s.Remedy = "unknown", reason, remedy
 		}
 		out = append(out, s)
 	}
@@ -77,7 +78,7 @@ func (c *Core) compared(known []editors.MCPServer) []editors.MCPServer {
 // checkServers tells how the MCP servers are. It starts none.
 func (c *Conn) checkServers(ctx context.Context) []editors.Check {
 	var checks []editors.Check
-	for _, s := range c.core.servers(ctx, editors.MCPParams{}, testTime) {
+	for _, s := range c.core.servers(ctx, editors.MCPParams{}, catalogTime) {
 		checks = append(checks, checkServer(s))
 	}
 	c.mu.Lock()

@@ -10,14 +10,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"sandboxagent/editors"
 	"sandboxagent/internal/agent"
 	"sandboxagent/internal/workspace"
 )
-
-const backendTime = 2 * time.Second // of asking whether a backend can be used
 
 const remedyFolder = "Choose a folder of your own, such as a project's."
 
@@ -106,7 +103,7 @@ func (c *Core) checkAvailable(ctx context.Context, kind editors.BackendKind) err
 		return err
 	}
 	var known editors.BackendsResult
-	if !c.askCatalog(ctx, CallBackends, backendTime, &known) {
+	if !c.askCatalog(ctx, CallBackends, &known) {
 		return nil
 	}
 	for _, info := range known.Backends {

@@ -206,7 +206,7 @@ func (s Subject) Restore(ctx context.Context, p editors.RestoreParams) (editors.
 	if err != nil {
 		return editors.RestoreResult{}, Error(err)
 	}
-	pin := s.ref(checkpoint.Undo, "Before restoring "+id[:shortID])
+	pin := s.ref(checkpoint.Undo, "Before restoring "+called(refs, id))
 	o := checkpoint.RestoreOptions{Paths: s.relative(p.Paths), DryRun: p.DryRun, EffectID: p.RequestID, Pin: &pin, Take: s.options(refs), Held: s.Held}
 	if s.Session != "" { // nobody but the user works on a plain folder
 		o.LastSeen, o.Since = checkpoint.LastSeen(refs, id, p.RequestID)
@@ -226,6 +226,36 @@ func (s Subject) Restore(ctx context.Context, p editors.RestoreParams) (editors.
 		return editors.RestoreResult{}, Error(err)
 	}
 	return answer(out), nil
+}
+
+// Summary says what a checkpoint of this subject is of, "" where there is none of that id.
+func (s Subject) Summary(id string) string {
+	refs, err := s.refs()
+	if err != nil {
+		return ""
+	}
+	full, err := s.find(refs, id, 0)
+	if err != nil {
+		return ""
+	}
+	return summaryOf(refs, full)
+}
+
+// summaryOf is what the checkpoint was taken for first.
+func summaryOf(refs []checkpoint.Ref, id string) string {
+	at := slices.IndexFunc(refs, func(r checkpoint.Ref) bool { return r.Checkpoint == id })
+	if at < 0 {
+		return ""
+	}
+	return refs[at].Summary
+}
+
+// called is what people know a checkpoint by.
+func called(refs []checkpoint.Ref, id string) string {
+	if summary := summaryOf(refs, id); summary != "" {
+		return strconv.Quote(summary)
+	}
+	return id[:shortID]
 }
 
 // relative makes paths below a plain folder relative to it; others are for the store to judge.
