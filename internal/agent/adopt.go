@@ -158,7 +158,7 @@ func (s *session) took(ctx workflow.Context, op Op, fork string, out CarryOutput
 	if s.holds(out, "After adopting from "+fork); out.CheckpointID == "" {
 		s.pictureAfter(ctx, op, "adopt", "After adopting from "+fork)
 	}
-	text := came(out.Carry) + leftOut(out.Carry) + decided(out.Carry, op.Adopt.OnConflict)
+	text := came(out.Carry) + leftOut(out.Carry) + undecided(out.Carry)
 	s.notice(ctx, s.Session.TurnID, fmt.Sprintf("Adopted from %s: %s%s", fork, text, undoHint(out.Undo)))
 	s.note(fmt.Sprintf("The user has brought in what another session had changed: %s. Files: %s. Read them again before you rely on them.",
 		text, listed(filesIn(out.Carry), out.Carry.Added+out.Carry.Changed+out.Carry.Removed)))

@@ -189,3 +189,14 @@ func TestAForkBelievesNoOlderNews(t *testing.T) {
 	h.at(3*time.Minute, func() { require.Equal(t, "c1", h.view(nil).ForkBase) })
 	h.finish(time.Hour, in)
 }
+
+func TestConflictsThatAreLeftAreToldWithTheirReasons(t *testing.T) {
+	held := []editors.Skipped{{Path: "a", Reason: "it has unsaved changes in the editor"}, {Path: "b"}}
+	for told, carry := range map[string]editors.Carry{
+		"": {Changed: 2},
+		"; 1 conflict, where the version that was here stays: a (it has unsaved changes in the editor)":                {Conflicts: held[:1], ConflictsAll: 1},
+		"; 9 conflicts, where the version that was here stays: a (it has unsaved changes in the editor), b and 7 more": {Conflicts: held, ConflictsAll: 9},
+	} {
+		require.Equal(t, told, undecided(carry))
+	}
+}

@@ -324,7 +324,7 @@ func (s *session) told(ctx workflow.Context, op Op, out CarryOutput, askAgain bo
 	if out.Undo == "" {
 		carried = carriedAll(out.Carry)
 	}
-	carried += leftOut(out.Carry) + s.leftovers(out) + decided(out.Carry, op.Switch.OnConflict)
+	carried += leftOut(out.Carry) + s.leftovers(out) + undecided(out.Carry)
 	if out.CheckpointID == "" {
 		s.pictureAfter(ctx, op, "switch", "After moving to "+name)
 	}

@@ -141,17 +141,24 @@ func leftOut(c editors.Carry) string {
 	return fmt.Sprintf("; %s left out: %s", count(all, "path"), listed(pathsOf(c.Skipped), all))
 }
 
-// decided names the conflicts, which onConflict has settled.
-func decided(c editors.Carry, how editors.OnConflict) string {
+// undecided names the conflicts that are left, with why: what was to give way to what came is none any more.
+func undecided(c editors.Carry) string {
 	all := max(c.ConflictsAll, len(c.Conflicts))
 	if all == 0 {
 		return ""
 	}
-	kept := "the version that was here stays"
-	if how == editors.ConflictTheirs {
-		kept = "the version that came is here now"
+	var told []string
+	for _, s := range c.Conflicts[:min(maxTold, len(c.Conflicts))] {
+		told = append(told, withReason(s.Path, s.Reason))
 	}
-	return fmt.Sprintf("; %s, where %s: %s", count(all, "conflict"), kept, listed(pathsOf(c.Conflicts), all))
+	return fmt.Sprintf("; %s, where the version that was here stays: %s", count(all, "conflict"), listed(told, all))
+}
+
+func withReason(path, reason string) string {
+	if reason == "" {
+		return path
+	}
+	return fmt.Sprintf("%s (%s)", preview(path, maxName/2), reason)
 }
 
 // undoHint says how to go back.
@@ -180,10 +187,7 @@ func stays(paths []string, reasons map[string]string) string {
 	}
 	var told []string
 	for _, path := range paths[:min(maxTold, len(paths))] {
-		if reason := reasons[path]; reason != "" {
-			path = fmt.Sprintf("%s (%s)", preview(path, maxName/2), reason)
-		}
-		told = append(told, path)
+		told = append(told, withReason(path, reasons[path]))
 	}
 	verb := "stay"
 	if len(paths) == 1 {
