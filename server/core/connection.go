@@ -4,6 +4,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -71,13 +72,22 @@ func (w *watcher) missed(ctx context.Context, err error, failing time.Time) {
 	if isNotFound(err) || ctx.Err() != nil || time.Since(failing) < blip {
 		return
 	}
+	w.lose(w.why(ctx, err), failing)
+}
+
+// why says what an error of looking comes of.
+func (w *watcher) why(ctx context.Context, err error) *editors.Error {
 	e := asError("reading the session", err)
-	if e.Code == editors.CodeTemporalUnavailable { // it is so also for who waited too long for a worker
-		if e = w.obstacle(ctx); e == nil {
-			e = editors.Errorf(editors.CodeWorkerUnavailable, "the worker has not answered in time").WithRemedy(remedyDoctor)
-		}
+	if e.Code != editors.CodeTemporalUnavailable && e.Code != editors.CodeWorkerUnavailable {
+		return e
 	}
-	w.lose(e, failing)
+	if missing := w.obstacle(ctx); missing != nil { // it says more, such as when the worker is started again
+		return missing
+	}
+	if e.Code == editors.CodeTemporalUnavailable { // it is so also for who waited too long for a worker
+		return editors.Errorf(editors.CodeWorkerUnavailable, "the worker has not answered in time").WithRemedy(remedyDoctor)
+	}
+	return e
 }
 
 // reached notes that looking has succeeded. A turn of which nothing has come for long may still have no worker.
@@ -128,10 +138,13 @@ func (w *watcher) regain() {
 }
 
 // turning tells whether somebody should be at work. The caller holds w.mu.
-func (w *watcher) turning() bool {
-	switch w.session.State.Status {
+func (w *watcher) turning() bool { return !w.gone && atWork(w.session) }
+
+// atWork tells whether a session stands still without a worker.
+func atWork(s editors.Session) bool {
+	switch s.State.Status {
 	case editors.StatusRunning, editors.StatusSwitching, editors.StatusRecovering:
-		return !w.gone
+		return true
 	}
 	return false
 }
@@ -140,7 +153,7 @@ func (w *watcher) turning() bool {
 func (c *Core) obstacle(ctx context.Context, s editors.Session) *editors.Error {
 	ctx = context.WithValue(ctx, quietKey{}, quietAlways)
 	if c.embedded(ctx) && c.workerLife() == "" {
-		return c.noOwnWorker(s.State.Status == editors.StatusRunning)
+		return c.noOwnWorker(atWork(s))
 	}
 	err := bounded(ctx, diagnosisTime, func(ctx context.Context) error {
 		e, err := c.link.engine(ctx)
@@ -176,8 +189,12 @@ func (c *Core) noOwnWorker(needed bool) *editors.Error {
 		return editors.Errorf(code, "the worker of this host is starting")
 	case !c.opts.Autostart || c.workerStopped():
 		return editors.Errorf(code, "the worker of this host is not running").WithRemedy(remedyStart)
-	case needed:
-		return editors.Errorf(code, "the worker of this host has ended and is started again")
+	case !needed:
+		return editors.Errorf(code, "the worker of this host is not running").WithRemedy("The next question starts it.")
 	}
-	return editors.Errorf(code, "the worker of this host is not running").WithRemedy("The next question starts it.")
+	if f := c.link.unstarted(); f != nil {
+		return editors.Errorf(code, "the worker of this host could not be started again: %s", f.err.Message).
+			WithRemedy("It is tried once more at " + f.again().Format(time.TimeOnly) + ". " + cmp.Or(f.err.Remedy, remedyStart))
+	}
+	return editors.Errorf(code, "the worker of this host has ended and is started again")
 }

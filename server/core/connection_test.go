@@ -4,6 +4,7 @@
 package core
 
 import (
+	"context"
 	"errors"
 	"os"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"sandboxagent/editors"
 	"sandboxagent/internal/agent"
 	"sandboxagent/internal/config"
+	"sandboxagent/internal/temporal"
 )
 
 // attached is a session on this host's engine and a client that is attached to it.
@@ -193,4 +195,33 @@ func TestWhatHelpsWhereTheWorkerOfThisHostDoesNotRun(t *testing.T) {
 	require.Equal(t, "The next question starts it.", c.obstacle(t.Context(), editors.Session{}).Remedy)
 	require.NoError(t, os.WriteFile(c.stoppedFile(), nil, 0o600))
 	require.Equal(t, remedyStart, c.obstacle(t.Context(), running).Remedy, "its user wants it so")
+}
+
+func TestWhileAWorkerIsNotTriedAgainItIsToldWhyAndUntilWhen(t *testing.T) {
+	newCore, lives := installation(t, "fail")
+	core := newCore()
+	core.link.dial = func(context.Context, temporal.Profile) (engine, error) { return newFakeEngine(), nil }
+	unasked := context.WithValue(t.Context(), quietKey{}, quietUnlessStopped)
+	for _, status := range []editors.Status{editors.StatusRunning, editors.StatusRecovering, editors.StatusSwitching} {
+		at := func() *editors.Error {
+			return core.obstacle(t.Context(), editors.Session{State: editors.State{Status: status}})
+		}
+		require.Contains(t, at().Message, "has ended and is started again")
+		_, err := core.link.engine(unasked)
+		require.ErrorContains(t, err, "while it was starting")
+		failed := core.link.failed.Load().at
+		e := at()
+		require.Contains(t, e.Message, "could not be started again: the worker ended")
+		require.Contains(t, e.Message, "the moon is in the wrong phase")
+		require.Contains(t, e.Remedy, "It is tried once more at "+failed.Add(time.Minute).Format("15:04:05")+". Read its log: ")
+		core.link.failed.Store(&startFailure{failed.Add(-startAgain), e}) // a minute later
+	}
+	idle := core.obstacle(t.Context(), editors.Session{State: editors.State{Status: editors.StatusIdle}})
+	require.Equal(t, "The next question starts it.", idle.Remedy)
+
+	t.Setenv(fakeWorkerEnv, "work")
+	_, err := core.link.engine(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, lives())
+	require.Nil(t, core.link.unstarted(), "if that dies it is started at once")
 }

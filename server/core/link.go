@@ -4,6 +4,7 @@ package core
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"sandboxagent/editors"
@@ -30,10 +31,20 @@ type link struct {
 	turn    chan struct{} // holds a token while nobody connects; it guards what follows
 	now     engine
 	profile temporal.Profile
-	suspect bool      // a request found nobody
-	life    string    // the worker under which the connection was made
-	failed  time.Time // when it could last not be started
+	suspect bool   // a request found nobody
+	life    string // the worker under which the connection was made
+
+	failed atomic.Pointer[startFailure] // the last start of the worker, unless it succeeded
 }
+
+// startFailure is why, and when, the worker could not be started.
+type startFailure struct {
+	at  time.Time
+	err *editors.Error
+}
+
+// again is when the worker may be started once more though nobody asks for it.
+func (f *startFailure) again() time.Time { return f.at.Add(startAgain) }
 
 // quiet says that nobody asked for what is being done, which limits whether it may start the worker.
 type quiet int
@@ -55,9 +66,18 @@ func (l *link) mayStart(ctx context.Context) bool {
 	case quietAlways:
 		return false
 	case quietUnlessStopped:
-		return !l.core.workerStopped() && time.Since(l.failed) > startAgain
+		return !l.core.workerStopped() && l.unstarted() == nil
 	}
 	return true
+}
+
+// unstarted is why the worker does not run, for as long as it is not started again unasked; nil when it may be.
+func (l *link) unstarted() *startFailure {
+	f := l.failed.Load()
+	if f == nil || time.Now().After(f.again()) {
+		return nil
+	}
+	return f
 }
 
 func newLink(c *Core) *link {
@@ -161,8 +181,7 @@ func (l *link) reachEmbedded(ctx context.Context) error {
 	said := false
 	for began := time.Now(); ; {
 		if l.life == "" || l.life != l.core.workerLife() {
-			if err := l.core.startWorker(ctx, "--embedded", "--exit-when-idle"); err != nil {
-				l.failed = time.Now()
+			if err := l.start(ctx); err != nil {
 				return err
 			}
 			l.life = l.core.workerLife()
@@ -183,6 +202,17 @@ func (l *link) reachEmbedded(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// start starts the worker and keeps why that failed.
+func (l *link) start(ctx context.Context) error {
+	err := l.core.startWorker(ctx, "--embedded", "--exit-when-idle")
+	if err == nil {
+		l.failed.Store(nil)
+		return nil
+	}
+	l.failed.Store(&startFailure{time.Now(), asError("starting the worker", err)})
+	return err
 }
 
 // reach keeps the present connection when it leads to p, since it reconnects by itself.

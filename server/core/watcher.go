@@ -154,7 +154,9 @@ func (w *watcher) follow(ctx context.Context) {
 
 // quietly lets a look of its own accord start the worker only for a turn that would else stand still.
 func (w *watcher) quietly(ctx context.Context) context.Context {
-	if w.running() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.turning() {
 		return context.WithValue(ctx, quietKey{}, quietUnlessStopped)
 	}
 	return context.WithValue(ctx, quietKey{}, quietAlways)
