@@ -25,6 +25,8 @@ export interface ListProps<R extends Row> {
   readonly onStart: () => void;
   /** Whether the end is followed from now on. */
   readonly onFollow: (follows: boolean) => void;
+  /** The keyboard wants out of the list. */
+  readonly onLeave: () => void;
 }
 
 interface ListState {
@@ -237,8 +239,9 @@ export class List<R extends Row> extends Component<ListProps<R>, ListState> impl
     const target = event.target as HTMLElement;
     const row = target.closest<HTMLElement>(".row");
     if (!row || event.altKey || event.ctrlKey || event.metaKey) return;
-    if (event.key === "Escape" && target !== row) {
-      row.focus();
+    if (event.key === "Escape") {
+      if (target === row) this.props.onLeave();
+      else row.focus();
       event.preventDefault();
       return;
     }

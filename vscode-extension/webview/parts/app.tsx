@@ -3,6 +3,7 @@ import * as l10n from "@vscode/l10n";
 import { Component, type ComponentChild, type VNode } from "preact";
 import { busy, type SessionView } from "../../src/model/session";
 import { itemStatusText, oneLine } from "../../src/model/text";
+import { home } from "../focus";
 import { List, type ListHandle } from "../list/list";
 import type { ConversationRow } from "../rows";
 import type { Store } from "../store";
@@ -66,6 +67,7 @@ export class App extends Component<{ store: Store }> {
         more={view.older || view.newerCut}
         onStart={() => store.olderFailed || void store.older()}
         onFollow={(follows) => store.follow(follows)}
+        onLeave={() => home()?.focus()}
       />
     );
   }

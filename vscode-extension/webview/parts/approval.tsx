@@ -1,9 +1,10 @@
 // A question of the agent and its answers, where the call stands that it is about.
 import * as l10n from "@vscode/l10n";
-import { Component, type ComponentChild, type VNode } from "preact";
+import { Component, createRef, type ComponentChild, type VNode } from "preact";
 import type { Approval, Scope } from "../../../editors/protocol";
 import type { Given } from "../../src/conversation/messages";
 import { sentence } from "../../src/model/text";
+import { enter, scrolls } from "../focus";
 import type { Store } from "../store";
 import { withCode } from "./controls";
 
@@ -32,15 +33,22 @@ export class Approve extends Component<ApproveProps, ApproveState> {
     feedback: "",
     sending: false,
   };
+  private readonly section = createRef<HTMLElement>();
+
+  /** The keyboard goes back to the button that has opened a form. */
+  override componentDidUpdate(_: ApproveProps, { form }: ApproveState): void {
+    if (form !== "none" && this.state.form === "none")
+      this.section.current?.querySelector<HTMLElement>(`[data-form="${form}"]`)?.focus();
+  }
 
   override render({ approval }: ApproveProps, { form }: ApproveState): ComponentChild {
     const question = approval.tool === budgetTool ? l10n.t("May it go on?") : l10n.t("May this run?");
     return (
-      <section class="approval" aria-label={l10n.t("Approval: {0}", approval.subject)}>
+      <section ref={this.section} class="approval" tabIndex={-1} aria-label={l10n.t("Approval: {0}", approval.subject)}>
         <div class="question" dir="auto">
           <strong>{question}</strong> {withCode(sentence(approval.reason))}
         </div>
-        <pre class="subject" dir="ltr" tabIndex={0}>
+        <pre class="subject" dir="ltr" {...scrolls(l10n.t("What it is about"))}>
           {approval.subject}
         </pre>
         {form === "none" && this.choices(approval)}
@@ -56,22 +64,22 @@ export class Approve extends Component<ApproveProps, ApproveState> {
     return (
       <div class="buttons">
         {offered("allow") && (
-          <button class="primary" disabled={sending} onClick={() => this.answer({ decision: "allow" })}>
+          <button class="primary" aria-disabled={sending} onClick={() => this.answer({ decision: "allow" })}>
             {l10n.t("Allow")}
           </button>
         )}
         {options.includes("allowAlways") && (
-          <button disabled={sending} onClick={() => this.setState({ form: "always" })}>
+          <button data-form="always" aria-disabled={sending} onClick={() => this.open("always")}>
             {l10n.t("Always Allow…")}
           </button>
         )}
         {offered("deny") && (
-          <button disabled={sending} onClick={() => this.answer({ decision: "deny" })}>
+          <button aria-disabled={sending} onClick={() => this.answer({ decision: "deny" })}>
             {l10n.t("Deny")}
           </button>
         )}
         {offered("deny") && (
-          <button disabled={sending} onClick={() => this.setState({ form: "deny" })}>
+          <button data-form="deny" aria-disabled={sending} onClick={() => this.open("deny")}>
             {l10n.t("Deny and Say Why…")}
           </button>
         )}
@@ -80,7 +88,7 @@ export class Approve extends Component<ApproveProps, ApproveState> {
   }
 
   private always(): VNode {
-    const { pattern, scope, sending } = this.state;
+    const { pattern, scope } = this.state;
     const scopes: [Scope, string][] = [
       ["session", l10n.t("In this session")],
       ["workspace", l10n.t("In this workspace")],
@@ -88,6 +96,7 @@ export class Approve extends Component<ApproveProps, ApproveState> {
     return (
       <form
         class="form"
+        onKeyDown={(event) => this.escape(event)}
         onSubmit={(event) => this.submit(event, { decision: "allowAlways", pattern: pattern.trim(), scope })}
       >
         <label>
@@ -96,7 +105,7 @@ export class Approve extends Component<ApproveProps, ApproveState> {
             class="pattern"
             dir="ltr"
             value={pattern}
-            ref={(element) => this.enter(element)}
+            ref={enter}
             onInput={(event) => this.setState({ pattern: event.currentTarget.value })}
           />
         </label>
@@ -114,26 +123,30 @@ export class Approve extends Component<ApproveProps, ApproveState> {
             </label>
           ))}
         </fieldset>
-        {this.formButtons(l10n.t("Always Allow"), sending || pattern.trim() === "")}
+        {this.formButtons(l10n.t("Always Allow"), pattern.trim() === "")}
       </form>
     );
   }
 
   private deny(): VNode {
-    const { feedback, sending } = this.state;
+    const { feedback } = this.state;
     return (
-      <form class="form" onSubmit={(event) => this.submit(event, { decision: "deny", feedback: feedback.trim() })}>
+      <form
+        class="form"
+        onKeyDown={(event) => this.escape(event)}
+        onSubmit={(event) => this.submit(event, { decision: "deny", feedback: feedback.trim() })}
+      >
         <label>
           {l10n.t("Why not? The agent reads this:")}
           <textarea
             rows={2}
             dir="auto"
             value={feedback}
-            ref={(element) => this.enter(element)}
+            ref={enter}
             onInput={(event) => this.setState({ feedback: event.currentTarget.value })}
           />
         </label>
-        {this.formButtons(l10n.t("Deny"), sending || feedback.trim() === "")}
+        {this.formButtons(l10n.t("Deny"), feedback.trim() === "")}
       </form>
     );
   }
@@ -141,7 +154,7 @@ export class Approve extends Component<ApproveProps, ApproveState> {
   private formButtons(title: string, disabled: boolean): VNode {
     return (
       <div class="buttons">
-        <button class="primary" type="submit" disabled={disabled}>
+        <button class="primary" type="submit" disabled={disabled} aria-disabled={this.state.sending}>
           {title}
         </button>
         <button type="button" onClick={() => this.setState({ form: "none" })}>
@@ -151,12 +164,14 @@ export class Approve extends Component<ApproveProps, ApproveState> {
     );
   }
 
-  private entered: Element | null = null;
+  private open(form: ApproveState["form"]): void {
+    if (!this.state.sending) this.setState({ form });
+  }
 
-  /** Brings the keyboard to the first field of a form, once. */
-  private enter(element: HTMLElement | null): void {
-    if (element && element !== this.entered) element.focus();
-    if (element) this.entered = element;
+  private escape(event: KeyboardEvent): void {
+    if (event.key !== "Escape" || event.isComposing) return;
+    event.stopPropagation(); // the row would take it
+    this.setState({ form: "none" });
   }
 
   private submit(event: Event, answer: Pick<Given<"answer">, "decision" | "pattern" | "scope" | "feedback">): void {
