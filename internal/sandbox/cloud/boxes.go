@@ -4,6 +4,7 @@ package cloud
 
 import (
 	"context"
+	"path"
 	"sync"
 
 	"sandboxagent/internal/sandbox"
@@ -14,6 +15,8 @@ const openTries = 5 // against a Destroy at the same time
 // Opened is a sandbox that is open here.
 type Opened interface {
 	comparable
+	// Ref names it, with its workspace as far as that is known.
+	Ref() sandbox.Ref
 	// Gone reports whether it was destroyed.
 	Gone() bool
 	// Connected reports whether its helper can be asked without waking it.
@@ -26,20 +29,26 @@ type Opened interface {
 
 // Boxes are the sandboxes that a backend has open, by id. With a clock in Holds the zero value is ready to use.
 type Boxes[B Opened] struct {
-	Turns Turns
 	Holds Holds
+
+	turns turns
 
 	mu  sync.Mutex
 	all map[string]B
 }
 
+// Enter waits until nobody else opens, stops or destroys the sandbox, which nobody can until done.
+func (s *Boxes[B]) Enter(ctx context.Context, op, id string) (done func(), err error) {
+	if err := sandbox.CheckID(op, id); err != nil {
+		return nil, err
+	}
+	return s.turns.enter(ctx, op, id)
+}
+
 // Open opens a sandbox, one caller after the other: the one that is open here, or what get brings.
 func (s *Boxes[B]) Open(ctx context.Context, op, id string, get func() (B, error), open func(B) error) (B, error) {
 	var none B
-	if err := sandbox.CheckID(op, id); err != nil {
-		return none, err
-	}
-	done, err := s.Turns.Enter(ctx, op, id)
+	done, err := s.Enter(ctx, op, id)
 	if err != nil {
 		return none, err
 	}
@@ -110,6 +119,18 @@ func (s *Boxes[B]) Keep(id string) (release func()) {
 		x.Wake()
 	}
 	return release
+}
+
+// Root returns the workspace of a sandbox that is open here, or the configured one where that can be nowhere else, or "".
+func (s *Boxes[B]) Root(id, configured string) string {
+	var none B
+	if x := s.Known(id); x != none {
+		configured = x.Ref().Workspace
+	}
+	if !path.IsAbs(configured) {
+		return ""
+	}
+	return path.Clean(configured)
 }
 
 // Close ends the connections to all sandboxes, which live on.

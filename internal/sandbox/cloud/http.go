@@ -4,9 +4,14 @@ package cloud
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
 	"io"
 	"net/http"
+	"net/url"
 	"time"
+
+	"sandboxagent/internal/sandbox"
 )
 
 // MaxAnswer is how much of an answer is read, in bytes.
@@ -15,6 +20,7 @@ const MaxAnswer = 8 << 20
 const (
 	userAgent = "sandbox-agent" // E2B's proxy answers browsers with pages for people
 	pingTime  = 15 * time.Second
+	tryTime   = time.Minute // of one try; making and waking a sandbox is usually a matter of seconds
 )
 
 // Answer is what came back, whatever the status.
@@ -66,6 +72,48 @@ func Fetch(c *http.Client, r *http.Request, key string) (*Answer, error) {
 		a.Body = Hide(a.Body, key)
 	}
 	return a, nil
+}
+
+// Request is one request to a cloud's control plane.
+type Request struct {
+	Op, Cloud   string // for errors
+	Method, URL string
+	Body        any // sent as JSON unless nil
+	Key         string
+	Sign        func(h http.Header, key string)
+}
+
+// Ask makes a request once. Whatever is answered is no failure; what that means is for the caller to judge.
+func Ask(ctx context.Context, c *http.Client, q Request) (*Answer, *Failure) {
+	var payload io.Reader
+	if q.Body != nil {
+		text, err := json.Marshal(q.Body)
+		if err != nil {
+			return nil, Fail(sandbox.ClassInternal, q.Op, "the request cannot be encoded", err)
+		}
+		payload = bytes.NewReader(text)
+	}
+	own, cancel := context.WithTimeout(ctx, tryTime)
+	defer cancel()
+	r, err := http.NewRequestWithContext(own, q.Method, q.URL, payload)
+	if err != nil {
+		return nil, Fail(sandbox.ClassInternal, q.Op, "the request cannot be made", err)
+	}
+	q.Sign(r.Header, q.Key)
+	if q.Body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	a, err := Fetch(c, r, q.Key)
+	if err != nil {
+		return nil, Unreachable(ctx, q.Op, q.Cloud, q.Cloud, err)
+	}
+	return a, nil
+}
+
+// IsAddress reports whether a text is an http or https address.
+func IsAddress(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http")
 }
 
 // Hide takes a key out of what somebody says who knows it.

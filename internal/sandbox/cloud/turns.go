@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Turns gives each of those who want to work on the same thing a turn. The zero value is ready to use.
-type Turns struct {
+// turns gives each of those who want to work on the same thing a turn. The zero value is ready to use.
+type turns struct {
 	mu  sync.Mutex
 	all map[string]*turn
 }
@@ -18,8 +18,8 @@ type turn struct {
 	waiting int
 }
 
-// Enter waits for the turn on id. done ends it.
-func (t *Turns) Enter(ctx context.Context, op, id string) (done func(), err error) {
+// enter waits for the turn on id. done ends it.
+func (t *turns) enter(ctx context.Context, op, id string) (done func(), err error) {
 	t.mu.Lock()
 	mine := t.all[id]
 	if mine == nil {
@@ -40,7 +40,7 @@ func (t *Turns) Enter(ctx context.Context, op, id string) (done func(), err erro
 	}
 }
 
-func (t *Turns) leave(id string, mine *turn) {
+func (t *turns) leave(id string, mine *turn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if mine.waiting--; mine.waiting == 0 {

@@ -3,10 +3,8 @@
 package daytona
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"io"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -19,10 +17,9 @@ import (
 )
 
 const (
-	requestTime = time.Minute // of one try; Daytona holds requests that make or start a sandbox for up to 30 s
-	pageSize    = 100         // sandboxes
-	maxPages    = 100
-	sourceName  = "sandbox-agent"
+	pageSize   = 100 // sandboxes
+	maxPages   = 100
+	sourceName = "sandbox-agent"
 
 	// sdkVersion chooses the format in which sandboxes answer.
 	sdkVersion = "0.190.0"
@@ -50,27 +47,9 @@ func (b *Backend) ask(ctx context.Context, op, method, path string, body any) (*
 	if err != nil {
 		return nil, cloud.Failed(op, err)
 	}
-	var payload io.Reader
-	if body != nil {
-		text, err := json.Marshal(body)
-		if err != nil {
-			return nil, cloud.Fail(sandbox.ClassInternal, op, "the request cannot be encoded", err)
-		}
-		payload = bytes.NewReader(text)
-	}
-	own, cancel := context.WithTimeout(ctx, requestTime)
-	defer cancel()
-	r, err := http.NewRequestWithContext(own, method, b.opts.APIURL+path, payload)
-	if err != nil {
-		return nil, cloud.Fail(sandbox.ClassInternal, op, "the request cannot be made", err)
-	}
-	sign(r.Header, key)
-	if body != nil {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	a, err := cloud.Fetch(b.http, r, key)
-	if err != nil {
-		return nil, cloud.Unreachable(ctx, op, name, name, err)
+	a, f := cloud.Ask(ctx, b.http, cloud.Request{Op: op, Cloud: name, Method: method, URL: b.opts.APIURL + path, Body: body, Key: key, Sign: sign})
+	if f != nil {
+		return nil, f
 	}
 	if !a.OK() {
 		return a, refused(op, a)
@@ -86,14 +65,14 @@ func sign(h http.Header, key string) {
 
 // info is a sandbox as Daytona tells of it.
 type info struct {
-	ID          string            `json:"id"`
-	Name        string            `json:"name"`
-	State       string            `json:"state"`
-	Desired     string            `json:"desiredState"`
-	Reason      string            `json:"errorReason"`
-	Recoverable bool              `json:"recoverable"`
-	Labels      map[string]string `json:"labels"`
-	Toolbox     string            `json:"toolboxProxyUrl"`
+	ID          string       `json:"id"`
+	Name        string       `json:"name"`
+	State       string       `json:"state"`
+	Desired     string       `json:"desiredState"`
+	Reason      string       `json:"errorReason"`
+	Recoverable bool         `json:"recoverable"`
+	Labels      cloud.Labels `json:"labels"`
+	Toolbox     string       `json:"toolboxProxyUrl"`
 }
 
 func parseInfo(op string, a *cloud.Answer) (info, *cloud.Failure) {
@@ -160,7 +139,7 @@ func (b *Backend) create(ctx context.Context, spec sandbox.Spec) (info, *cloud.F
 		return info{}, cloud.Failed(opOpen, err)
 	}
 	body := map[string]any{
-		"name": nameOf(spec.ID), "labels": b.labels(spec), "public": false, "networkBlockAll": b.opts.Offline,
+		"name": nameOf(spec.ID), "labels": cloud.NewLabels(spec, b.opts.clock.Now(), b.opts.Offline), "public": false, "networkBlockAll": b.opts.Offline,
 		"autoStopInterval": minutes(b.opts.Timeout), "autoDeleteInterval": -1,
 	}
 	if b.opts.Target != "" {
@@ -198,7 +177,7 @@ func (b *Backend) do(ctx context.Context, op, id, verb string) *cloud.Failure {
 
 // list returns the sandboxes that this program has made for the account. The list may lag behind.
 func (b *Backend) list(ctx context.Context, op string) ([]info, *cloud.Failure) {
-	query := url.Values{"limit": {strconv.Itoa(pageSize)}, "labels": {`{"` + LabelOurs + `":"1"}`}}
+	query := url.Values{"limit": {strconv.Itoa(pageSize)}, "labels": {`{"` + cloud.LabelOurs + `":"1"}`}}
 	var all []info
 	for range maxPages {
 		a, f := b.call(ctx, op, http.MethodGet, "/sandbox?"+query.Encode(), nil, true)

@@ -15,8 +15,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
-	"net/url"
-	"path"
 	"strings"
 	"time"
 
@@ -137,12 +135,11 @@ func (o *Options) complete() {
 
 func (o *Options) check() error {
 	const op = "make Daytona backend"
-	u, err := url.Parse(o.APIURL)
 	_, bad := o.source("")
 	switch {
 	case o.APIKey == nil:
 		return sandbox.Errorf(sandbox.ClassInvalid, op, "it needs to be told where the API key is")
-	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
+	case !cloud.IsAddress(o.APIURL):
 		return sandbox.Errorf(sandbox.ClassInvalid, op, "DAYTONA_API_URL is no http or https address: correct or remove it")
 	case bad != nil:
 		return bad
@@ -214,17 +211,7 @@ func (b *Backend) Keep(ref sandbox.Ref) (release func()) { return b.boxes.Keep(r
 
 // Root implements sandbox.Elsewhere: it knows the workspaces of sandboxes that are open here, and those that can be nowhere
 // else.
-func (b *Backend) Root(ref sandbox.Ref) string {
-	if x := b.boxes.Known(ref.ID); x != nil {
-		if root := x.root.Load(); root != nil {
-			return *root
-		}
-	}
-	if path.IsAbs(b.opts.Root) {
-		return path.Clean(b.opts.Root)
-	}
-	return ""
-}
+func (b *Backend) Root(ref sandbox.Ref) string { return b.boxes.Root(ref.ID, b.opts.Root) }
 
 // Close ends the connections to all sandboxes. Sandboxes and commands live on.
 func (b *Backend) Close() error {

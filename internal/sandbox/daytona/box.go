@@ -31,7 +31,7 @@ type box struct {
 	mu     sync.Mutex     // guards the fields below
 	client *client.Client // nil until the sandbox was prepared
 	way    *access        // found by preparing, for the first connection
-	place  *place         // nil until the sandbox was prepared
+	place  *cloud.Place   // nil until the sandbox was prepared
 	stream *stream        // the live one, if any
 	owed   []string       // terminals of former streams that could not be ended
 	closed bool
@@ -43,7 +43,7 @@ var (
 )
 
 func newBox(b *Backend, id string, at found) *box {
-	x := &box{b: b, id: id, daytona: at.ID, epoch: at.epoch(), offline: at.Labels[LabelOffline] == "true"}
+	x := &box{b: b, id: id, daytona: at.ID, epoch: at.Labels.Epoch(), offline: at.Labels.Offline()}
 	x.fresh.Store(at.fresh)
 	x.keeper = cloud.Keeper{
 		Box: x, ID: id, Holds: &b.boxes.Holds, Tick: b.opts.Timeout / 3, Unattended: b.opts.Unattended, Log: b.opts.Logger,
@@ -118,7 +118,7 @@ func (x *box) introduce(ctx context.Context, spec sandbox.Spec) (*client.Client,
 
 // newClient makes a client that connects when it is needed.
 func (x *box) newClient() *client.Client {
-	return client.New(client.Options{Dial: x.dial, Build: x.place.build})
+	return client.New(client.Options{Dial: x.dial, Build: x.place.Build})
 }
 
 // dial starts the sandbox if need be and connects to its helper.
@@ -195,19 +195,19 @@ func (x *box) reach(ctx context.Context) (*stream, *cloud.Failure) {
 }
 
 // inside returns what the sandbox is like, prepared once.
-func (x *box) inside(ctx context.Context, a access) (place, *cloud.Failure) {
+func (x *box) inside(ctx context.Context, a access) (cloud.Place, *cloud.Failure) {
 	x.mu.Lock()
 	known := x.place
 	x.mu.Unlock()
-	if known != nil && known.helpers != nil {
+	if known != nil && known.Helpers != nil {
 		return *known, nil
 	}
 	p, f := x.prepare(ctx, a)
 	if f != nil {
 		return p, f
 	}
-	p.helpers = []string{p.program}
-	x.root.Store(&p.root)
+	p.Helpers = []string{p.Program}
+	x.root.Store(&p.Root)
 	x.mu.Lock()
 	x.place = &p
 	x.mu.Unlock()
@@ -220,7 +220,7 @@ func (x *box) forget() {
 	defer x.mu.Unlock()
 	if x.place != nil {
 		p := *x.place
-		p.helpers = nil
+		p.Helpers = nil
 		x.place = &p
 	}
 }

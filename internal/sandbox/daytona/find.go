@@ -7,54 +7,15 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"strconv"
-	"time"
 
 	"sandboxagent/internal/sandbox"
 	"sandboxagent/internal/sandbox/cloud"
-)
-
-// The labels of every sandbox that the backend makes.
-const (
-	LabelOurs    = "sandboxagent"         // "1"
-	LabelSession = "sandboxagent.session" // the sandbox's id
-	LabelOwner   = "sandboxagent.owner"
-	LabelRealm   = "sandboxagent.realm"   // where its session is known; see sandbox.Spec
-	LabelMade    = "sandboxagent.made"    // when, in milliseconds since 1970
-	LabelOffline = "sandboxagent.offline" // "true": it reaches no internet
 )
 
 // nameOf is the name of a sandbox in the account.
 func nameOf(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return "sandbox-agent-" + hex.EncodeToString(sum[:16])
-}
-
-func (b *Backend) labels(spec sandbox.Spec) map[string]string {
-	labels := map[string]string{
-		LabelOurs: "1", LabelSession: spec.ID, LabelOwner: spec.Owner, LabelRealm: spec.Realm,
-		LabelMade: strconv.FormatInt(b.opts.clock.Now().UnixMilli(), 10),
-	}
-	if b.opts.Offline {
-		labels[LabelOffline] = "true"
-	}
-	return labels
-}
-
-// made is when a sandbox was made, zero where that is not known.
-func (i info) made() time.Time {
-	ms, err := strconv.ParseInt(i.Labels[LabelMade], 10, 64)
-	if err != nil || ms <= 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(ms)
-}
-
-func (i info) epoch() int64 {
-	if at := i.made(); !at.IsZero() {
-		return at.UnixMilli()
-	}
-	return 0
 }
 
 // found is a sandbox to be opened.
@@ -66,7 +27,7 @@ type found struct {
 // locate returns the sandbox with an id.
 func (b *Backend) locate(ctx context.Context, op, id string) (info, *cloud.Failure) {
 	i, f := b.get(ctx, op, nameOf(id))
-	if f == nil && i.Labels[LabelSession] != id {
+	if f == nil && i.Labels[cloud.LabelSession] != id {
 		return info{}, cloud.Fail(sandbox.ClassConflict, op, "somebody else's sandbox has the name "+nameOf(id)+" in Daytona: rename or remove it there", nil)
 	}
 	return i, f

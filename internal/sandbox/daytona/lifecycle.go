@@ -4,10 +4,9 @@ package daytona
 
 import (
 	"context"
-	"slices"
-	"strings"
 
 	"sandboxagent/internal/sandbox"
+	"sandboxagent/internal/sandbox/cloud"
 )
 
 const (
@@ -19,10 +18,7 @@ const (
 // Stop implements sandbox.Stopper: the files of the sandbox stay, its processes end, and it starts when it is opened or used
 // again.
 func (b *Backend) Stop(ctx context.Context, ref sandbox.Ref) error {
-	if err := sandbox.CheckID(opStop, ref.ID); err != nil {
-		return err
-	}
-	done, err := b.boxes.Turns.Enter(ctx, opStop, ref.ID)
+	done, err := b.boxes.Enter(ctx, opStop, ref.ID)
 	if err != nil {
 		return err
 	}
@@ -43,21 +39,13 @@ func (b *Backend) List(ctx context.Context, owner string) ([]sandbox.Found, erro
 	if f != nil {
 		return nil, f.Err
 	}
-	seen := map[string]bool{}
-	var out []sandbox.Found
+	var labels []cloud.Labels
 	for _, i := range all {
-		id := i.Labels[LabelSession]
-		if i.phase() == gone || id == "" || seen[id] || owner != "" && i.Labels[LabelOwner] != owner {
-			continue
+		if i.phase() != gone {
+			labels = append(labels, i.Labels)
 		}
-		seen[id] = true
-		out = append(out, sandbox.Found{
-			Ref:   sandbox.Ref{Kind: sandbox.KindDaytona, ID: id, Epoch: i.epoch(), Workspace: b.opts.Root},
-			Owner: i.Labels[LabelOwner], Realm: i.Labels[LabelRealm], Made: i.made(),
-		})
 	}
-	slices.SortFunc(out, func(a, b sandbox.Found) int { return strings.Compare(a.ID, b.ID) })
-	return out, nil
+	return cloud.Found(sandbox.KindDaytona, b.opts.Root, owner, labels), nil
 }
 
 // Lost implements sandbox.Loser.
@@ -68,10 +56,7 @@ func (b *Backend) Lost(ctx context.Context, ref sandbox.Ref) (bool, error) {
 
 // Destroy implements sandbox.Backend. It deletes everything that Daytona has of the sandbox.
 func (b *Backend) Destroy(ctx context.Context, ref sandbox.Ref) error {
-	if err := sandbox.CheckID(opDestroy, ref.ID); err != nil {
-		return err
-	}
-	done, err := b.boxes.Turns.Enter(ctx, opDestroy, ref.ID)
+	done, err := b.boxes.Enter(ctx, opDestroy, ref.ID)
 	if err != nil {
 		return err
 	}

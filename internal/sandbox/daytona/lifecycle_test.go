@@ -276,7 +276,7 @@ func TestShells(t *testing.T) {
 				t.Skip("zsh is not installed")
 			}
 			require.NoError(t, err)
-			require.Equal(t, i.epoch(), box.Ref().Epoch)
+			require.Equal(t, i.Labels.Epoch(), box.Ref().Epoch)
 			require.Equal(t, home+"/workspace "+home, succeed(t, box, `echo "$PWD $HOME"`))
 		})
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sandboxagent/internal/sandbox"
+	"sandboxagent/internal/sandbox/cloud"
 	"sandboxagent/internal/sandbox/daytona/daytonatest"
 )
 
@@ -68,7 +69,7 @@ func TestWhatIsAskedFor(t *testing.T) {
 	_, err = b.Open(t.Context(), sandbox.Spec{ID: "other", Image: "snapshot:mine:v1"})
 	require.NoError(t, err)
 	for _, one := range s.Sandboxes() {
-		if one.Labels[LabelSession] == "other" {
+		if one.Labels[cloud.LabelSession] == "other" {
 			require.Contains(t, one.Request, `"snapshot":"mine:v1"`)
 			require.NotContains(t, one.Request, "cpu")
 		}

@@ -73,11 +73,11 @@ type stream struct {
 }
 
 // bridge makes the helper serve and returns a stream to it.
-func (x *box) bridge(ctx context.Context, a access, at place) (*stream, *cloud.Failure) {
+func (x *box) bridge(ctx context.Context, a access, at cloud.Place) (*stream, *cloud.Failure) {
 	const op = "connect to the sandbox"
-	id := ownName[1:] + "-" + rand.Text()
-	pipe := path.Join(at.home, pipeDir, id)
-	argv := at.bridge(&x.b.opts)
+	id := cloud.OwnDir[1:] + "-" + rand.Text()
+	pipe := path.Join(at.Home, pipeDir, id)
+	argv := at.Bridge(x.b.opts.Idle)
 	o, f := a.run(ctx, op, serveScript, append([]string{pipe}, argv...)...)
 	switch {
 	case f != nil:

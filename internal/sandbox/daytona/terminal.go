@@ -45,12 +45,12 @@ type terminal struct {
 }
 
 // terminal opens a terminal with an id of our choice and runs a script in it, which is given mark as a variable.
-func (a access) terminal(ctx context.Context, op string, at place, id, mark, script string) (*terminal, *cloud.Failure) {
+func (a access) terminal(ctx context.Context, op string, at cloud.Place, id, mark, script string) (*terminal, *cloud.Failure) {
 	own, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	shell := path.Join(at.home, shellDir)
+	shell := path.Join(at.Home, shellDir)
 	_, f := a.post(own, op, terminals, map[string]any{"id": id, "cwd": "/", "lazyStart": true, "envs": map[string]string{
-		"HOME": shell, "ZDOTDIR": shell, runVariable: "HOME=" + quote(at.home) + " mark=" + quote(mark) + "\n" + begin + script,
+		"HOME": shell, "ZDOTDIR": shell, runVariable: "HOME=" + quote(at.Home) + " mark=" + quote(mark) + "\n" + begin + script,
 	}})
 	if f != nil {
 		return nil, f

@@ -3,10 +3,8 @@
 package e2b
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"io"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -19,9 +17,8 @@ import (
 )
 
 const (
-	requestTime = time.Minute // of one try; making and waking a sandbox is usually a matter of seconds
-	pageSize    = 100         // sandboxes
-	maxPages    = 100
+	pageSize = 100 // sandboxes
+	maxPages = 100
 )
 
 var (
@@ -54,33 +51,17 @@ func (b *Backend) ask(ctx context.Context, op, method, path string, body any) (*
 	if err != nil {
 		return nil, cloud.Failed(op, err)
 	}
-	var payload io.Reader
-	if body != nil {
-		text, err := json.Marshal(body)
-		if err != nil {
-			return nil, cloud.Fail(sandbox.ClassInternal, op, "the request cannot be encoded", err)
-		}
-		payload = bytes.NewReader(text)
-	}
-	own, cancel := context.WithTimeout(ctx, requestTime)
-	defer cancel()
-	r, err := http.NewRequestWithContext(own, method, b.opts.APIURL+path, payload)
-	if err != nil {
-		return nil, cloud.Fail(sandbox.ClassInternal, op, "the request cannot be made", err)
-	}
-	r.Header.Set("X-API-Key", key)
-	if body != nil {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	a, err := cloud.Fetch(b.http, r, key)
-	if err != nil {
-		return nil, cloud.Unreachable(ctx, op, name, name, err)
+	a, f := cloud.Ask(ctx, b.http, cloud.Request{Op: op, Cloud: name, Method: method, URL: b.opts.APIURL + path, Body: body, Key: key, Sign: sign})
+	if f != nil {
+		return nil, f
 	}
 	if !a.OK() {
 		return a, refused(op, a)
 	}
 	return a, nil
 }
+
+func sign(h http.Header, key string) { h.Set("X-API-Key", key) }
 
 // made is what E2B answers about a sandbox that it has made or woken.
 type made struct {
@@ -228,10 +209,10 @@ func (b *Backend) remove(ctx context.Context, op, id string) *cloud.Failure {
 
 // listed is a sandbox as lists tell.
 type listed struct {
-	SandboxID string            `json:"sandboxID"`
-	StartedAt time.Time         `json:"startedAt"`
-	State     string            `json:"state"`
-	Metadata  map[string]string `json:"metadata"`
+	SandboxID string       `json:"sandboxID"`
+	StartedAt time.Time    `json:"startedAt"`
+	State     string       `json:"state"`
+	Metadata  cloud.Labels `json:"metadata"`
 }
 
 // list returns the sandboxes, running and paused, that have that metadata, whose name and value need no escaping.

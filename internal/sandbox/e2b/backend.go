@@ -14,8 +14,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
-	"net/url"
-	"path"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -120,7 +118,7 @@ func (o *Options) complete() error {
 	orElse(&o.ping, pingTime)
 	for name, text := range map[string]*string{"E2B_API_URL": &o.APIURL, "E2B_SANDBOX_URL": &o.SandboxURL} {
 		*text = strings.TrimRight(*text, "/")
-		if u, err := url.Parse(*text); *text != "" && (err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http") {
+		if *text != "" && !cloud.IsAddress(*text) {
 			return sandbox.Errorf(sandbox.ClassInvalid, op, "%s is no http or https address: correct or remove it", name)
 		}
 	}
@@ -210,17 +208,7 @@ func (b *Backend) Keep(ref sandbox.Ref) (release func()) { return b.boxes.Keep(r
 
 // Root implements sandbox.Elsewhere: it knows the workspaces of sandboxes that are open here, and those that can be nowhere
 // else.
-func (b *Backend) Root(ref sandbox.Ref) string {
-	if x := b.boxes.Known(ref.ID); x != nil {
-		if root := x.root.Load(); root != nil {
-			return *root
-		}
-	}
-	if path.IsAbs(b.opts.Root) {
-		return path.Clean(b.opts.Root)
-	}
-	return ""
-}
+func (b *Backend) Root(ref sandbox.Ref) string { return b.boxes.Root(ref.ID, b.opts.Root) }
 
 // Close ends the connections to all sandboxes. Sandboxes and commands live on.
 func (b *Backend) Close() error {

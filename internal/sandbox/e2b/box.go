@@ -30,7 +30,7 @@ type box struct {
 	mu     sync.Mutex     // guards the fields below
 	client *client.Client // nil until the sandbox was prepared
 	way    *access        // found by preparing, for the first connection
-	place  *place         // nil until the sandbox was prepared
+	place  *cloud.Place   // nil until the sandbox was prepared
 	stream *stream        // the live one, if any
 	calls  int            // streams that were tried
 }
@@ -41,7 +41,7 @@ var (
 )
 
 func newBox(b *Backend, id string, l listed) *box {
-	x := &box{b: b, tag: ownName + "-" + rand.Text() + "-", id: id, e2b: l.SandboxID, epoch: l.epoch(), offline: l.Metadata[LabelOffline] == "true"}
+	x := &box{b: b, tag: cloud.OwnDir + "-" + rand.Text() + "-", id: id, e2b: l.SandboxID, epoch: l.Metadata.Epoch(), offline: l.Metadata.Offline()}
 	x.keeper = cloud.Keeper{
 		Box: x, ID: id, Holds: &b.boxes.Holds, Tick: b.opts.Timeout / 3, Unattended: b.opts.Unattended, Log: b.opts.Logger,
 	}
@@ -97,7 +97,7 @@ func (x *box) Helper() *client.Client {
 // introduce prepares the sandbox, by which shows what program is to serve in it.
 func (x *box) introduce(ctx context.Context) (*client.Client, error) {
 	var a access
-	var at place
+	var at cloud.Place
 	f := x.b.retry.Persist(ctx, func() (f *cloud.Failure) {
 		if a, f = x.rouse(ctx); f == nil {
 			at, f = x.inside(ctx, a)
@@ -109,7 +109,7 @@ func (x *box) introduce(ctx context.Context) (*client.Client, error) {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.client = client.New(client.Options{Dial: x.dial, Build: at.build})
+	x.client = client.New(client.Options{Dial: x.dial, Build: at.Build})
 	x.way = &a
 	return x.client, nil
 }
@@ -170,7 +170,7 @@ func (x *box) reach(ctx context.Context) (*stream, *cloud.Failure) {
 }
 
 // inside returns what the sandbox is like, prepared once.
-func (x *box) inside(ctx context.Context, a access) (place, *cloud.Failure) {
+func (x *box) inside(ctx context.Context, a access) (cloud.Place, *cloud.Failure) {
 	x.mu.Lock()
 	known := x.place
 	x.mu.Unlock()
@@ -181,7 +181,7 @@ func (x *box) inside(ctx context.Context, a access) (place, *cloud.Failure) {
 	if f != nil {
 		return p, f
 	}
-	x.root.Store(&p.root)
+	x.root.Store(&p.Root)
 	x.mu.Lock()
 	x.place = &p
 	x.mu.Unlock()

@@ -20,6 +20,7 @@ import (
 
 	"sandboxagent/internal/helper"
 	"sandboxagent/internal/sandbox"
+	"sandboxagent/internal/sandbox/cloud"
 	"sandboxagent/internal/sandbox/cloud/cloudtest"
 	"sandboxagent/internal/sandbox/e2b/e2btest"
 	"sandboxagent/internal/sandbox/sandboxtest"
@@ -80,7 +81,7 @@ func TestConformance(t *testing.T) {
 			},
 			Processes: func(_ *testing.T, text string) int { return len(cloudtest.Matching(text)) },
 			Usage: func(t *testing.T, ref sandbox.Ref) sandboxtest.Usage {
-				return sandboxtest.Usage{Memory: peakMemory(t, helperOf(t, s, ref.ID)), Disk: diskUsage(t, filepath.Join(homeOf(t, s, ref.ID), stateDir))}
+				return sandboxtest.Usage{Memory: peakMemory(t, helperOf(t, s, ref.ID)), Disk: diskUsage(t, filepath.Join(homeOf(t, s, ref.ID), cloud.StateDir))}
 			},
 			Gone: func(t *testing.T, ref sandbox.Ref) { require.Empty(t, sandboxesOf(s, ref.ID)) },
 		}
@@ -107,7 +108,7 @@ func fromDescription(text string) (sandbox.Backend, error) {
 
 func sandboxesOf(s *e2btest.Server, id string) (mine []e2btest.Sandbox) {
 	for _, one := range s.Sandboxes() {
-		if one.Metadata[LabelSession] == id {
+		if one.Metadata[cloud.LabelSession] == id {
 			mine = append(mine, one)
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -17,16 +16,8 @@ import (
 	"sandboxagent/internal/sandbox/cloud"
 )
 
-// The metadata of every sandbox that the backend makes.
-const (
-	LabelOurs    = "sandboxagent"         // "1"
-	LabelKey     = "sandboxagent.key"     // a digest of the sandbox's id, to be looked up by
-	LabelSession = "sandboxagent.session" // the sandbox's id
-	LabelOwner   = "sandboxagent.owner"
-	LabelRealm   = "sandboxagent.realm"   // where its session is known; see sandbox.Spec
-	LabelMade    = "sandboxagent.made"    // when, in milliseconds since 1970
-	LabelOffline = "sandboxagent.offline" // "true": it reaches no internet
-)
+// labelKey is a digest of the sandbox's id, to be looked up by.
+const labelKey = "sandboxagent.key"
 
 const (
 	makeTries = 3 // of making one, each after having looked whether the last one did after all
@@ -39,40 +30,19 @@ func keyOf(id string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-func (b *Backend) labels(spec sandbox.Spec) map[string]string {
-	labels := map[string]string{
-		LabelOurs: "1", LabelKey: keyOf(spec.ID), LabelSession: spec.ID, LabelOwner: spec.Owner, LabelRealm: spec.Realm,
-		LabelMade: strconv.FormatInt(b.opts.clock.Now().UnixMilli(), 10),
-	}
-	if b.opts.Offline {
-		labels[LabelOffline] = "true"
-	}
+func (b *Backend) labels(spec sandbox.Spec) cloud.Labels {
+	labels := cloud.NewLabels(spec, b.opts.clock.Now(), b.opts.Offline)
+	labels[labelKey] = keyOf(spec.ID)
 	return labels
-}
-
-// made is when a sandbox was made, zero where that is not known.
-func (l listed) made() time.Time {
-	ms, err := strconv.ParseInt(l.Metadata[LabelMade], 10, 64)
-	if err != nil || ms <= 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(ms)
-}
-
-func (l listed) epoch() int64 {
-	if at := l.made(); !at.IsZero() {
-		return at.UnixMilli()
-	}
-	return 0
 }
 
 // locate returns what there is of a sandbox, in an order that everybody sees alike.
 func (b *Backend) locate(ctx context.Context, op, id string) ([]listed, *cloud.Failure) {
-	all, f := b.list(ctx, op, LabelKey, keyOf(id))
+	all, f := b.list(ctx, op, labelKey, keyOf(id))
 	if f != nil {
 		return nil, f
 	}
-	all = slices.DeleteFunc(all, func(l listed) bool { return l.Metadata[LabelSession] != id })
+	all = slices.DeleteFunc(all, func(l listed) bool { return l.Metadata[cloud.LabelSession] != id })
 	slices.SortFunc(all, func(a, b listed) int {
 		return cmp.Or(a.StartedAt.Compare(b.StartedAt), strings.Compare(a.SandboxID, b.SandboxID))
 	})

@@ -5,9 +5,9 @@ package e2b
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"sandboxagent/internal/sandbox"
+	"sandboxagent/internal/sandbox/cloud"
 )
 
 const (
@@ -19,10 +19,7 @@ const (
 
 // Stop implements sandbox.Stopper: E2B pauses the sandbox with its processes, which go on when it is opened or used again.
 func (b *Backend) Stop(ctx context.Context, ref sandbox.Ref) error {
-	if err := sandbox.CheckID(opStop, ref.ID); err != nil {
-		return err
-	}
-	done, err := b.boxes.Turns.Enter(ctx, opStop, ref.ID)
+	done, err := b.boxes.Enter(ctx, opStop, ref.ID)
 	if err != nil {
 		return err
 	}
@@ -41,25 +38,15 @@ func (b *Backend) Stop(ctx context.Context, ref sandbox.Ref) error {
 
 // List implements sandbox.Lister, asking E2B: what any host has made with this account counts.
 func (b *Backend) List(ctx context.Context, owner string) ([]sandbox.Found, error) {
-	all, f := b.list(ctx, opList, LabelOurs, "1")
+	all, f := b.list(ctx, opList, cloud.LabelOurs, "1")
 	if f != nil {
 		return nil, f.Err
 	}
-	found := map[string]bool{}
-	var out []sandbox.Found
-	for _, l := range all {
-		id := l.Metadata[LabelSession]
-		if id == "" || found[id] || owner != "" && l.Metadata[LabelOwner] != owner {
-			continue
-		}
-		found[id] = true
-		out = append(out, sandbox.Found{
-			Ref:   sandbox.Ref{Kind: sandbox.KindE2B, ID: id, Epoch: l.epoch(), Workspace: b.opts.Root},
-			Owner: l.Metadata[LabelOwner], Realm: l.Metadata[LabelRealm], Made: l.made(),
-		})
+	labels := make([]cloud.Labels, len(all))
+	for n, l := range all {
+		labels[n] = l.Metadata
 	}
-	slices.SortFunc(out, func(a, b sandbox.Found) int { return strings.Compare(a.ID, b.ID) })
-	return out, nil
+	return cloud.Found(sandbox.KindE2B, b.opts.Root, owner, labels), nil
 }
 
 // Lost implements sandbox.Loser.
@@ -73,10 +60,7 @@ func (b *Backend) Lost(ctx context.Context, ref sandbox.Ref) (bool, error) {
 
 // Destroy implements sandbox.Backend. It deletes everything that E2B has of the sandbox.
 func (b *Backend) Destroy(ctx context.Context, ref sandbox.Ref) error {
-	if err := sandbox.CheckID(opDestroy, ref.ID); err != nil {
-		return err
-	}
-	done, err := b.boxes.Turns.Enter(ctx, opDestroy, ref.ID)
+	done, err := b.boxes.Enter(ctx, opDestroy, ref.ID)
 	if err != nil {
 		return err
 	}

@@ -44,17 +44,13 @@ type stream struct {
 }
 
 // bridge runs the helper's bridge in the sandbox and returns the stream to the helper.
-func (x *box) bridge(ctx context.Context, a access, at place) (*stream, *cloud.Failure) {
-	argv := []string{at.program, "stdio", "--state", at.home + "/" + stateDir, "--root", at.root}
-	if x.b.opts.Idle > 0 {
-		argv = append(argv, "--idle", x.b.opts.Idle.String())
-	}
-	env := map[string]string{"LANG": at.lang, "PATH": at.home + "/.local/bin:" + at.path}
+func (x *box) bridge(ctx context.Context, a access, at cloud.Place) (*stream, *cloud.Failure) {
+	env := map[string]string{"LANG": at.Lang, "PATH": at.Home + "/.local/bin:" + at.Path}
 	x.mu.Lock()
 	x.calls++
 	n := x.calls
 	x.mu.Unlock()
-	p, f := a.start(ctx, "start helper", program{argv: argv, env: env, tag: x.tag + strconv.Itoa(n), life: bridgeLife, fed: true})
+	p, f := a.start(ctx, "start helper", program{argv: at.Bridge(x.b.opts.Idle), env: env, tag: x.tag + strconv.Itoa(n), life: bridgeLife, fed: true})
 	if f != nil {
 		return nil, f
 	}
