@@ -69,6 +69,22 @@ func TestWhatAsksIsTold(t *testing.T) {
 	})
 }
 
+func TestWhatWantsATerminalThatItHasNotGotIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, nil)
+		r.box.Program("vi", func(p *fake.Process) int {
+			p.Asks(true)
+			<-p.Context().Done()
+			return 0
+		})
+		result := r.run(t.Context(), call("fg", execCommand, obj{"command": "vi"}))
+		require.True(t, result.Running)
+		require.Contains(t, result.ForModel, "Still running after 5.0 s as command fg, and it waits for input from a terminal that it does not have.")
+		require.NotContains(t, result.ForModel, "Answer it", "nobody can")
+		require.NoError(t, r.box.Kill(t.Context(), "fg"))
+	})
+}
+
 func TestLongSilenceIsToldNowAndThen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)

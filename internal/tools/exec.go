@@ -47,7 +47,7 @@ func runExec(ctx context.Context, env Env, call Call) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	f := &follower{env: env, id: call.EffectID, tty: args.TTY}
+	f := &follower{env: env, id: call.EffectID, tty: args.TTY, deaf: !cmd.Stdin && !cmd.TTY}
 	result := Result{Cwd: cmd.Dir, CommandID: f.id}
 	limit := yield(args.YieldMs, foreground, minYield)
 	f.leaveAsking = askTime

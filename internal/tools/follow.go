@@ -23,6 +23,7 @@ type follower struct {
 	env   Env
 	id    string
 	tty   bool
+	deaf  bool // nobody can give the command any input
 	at    sandbox.Offsets
 	carry [2][]byte // of stdout and stderr: the beginning of a character whose rest has not come yet
 

@@ -95,7 +95,7 @@ func (f *follower) tell(result Result, status sandbox.Status, stdout, stderr cap
 	if result.Status == editors.ItemUnknown {
 		text.WriteString(result.ForModel)
 	} else {
-		text.WriteString(outcome(result, status) + "\n")
+		text.WriteString(f.how(result, status) + "\n")
 	}
 	if status.Left > 0 {
 		fmt.Fprintf(&text, "It left %d processes running.\n", status.Left)
@@ -130,6 +130,15 @@ const (
 	outTitle = "Standard output:\n"
 	errTitle = "Standard error:\n"
 )
+
+// how is the outcome, and what is known here of the command's input.
+func (f *follower) how(result Result, status sandbox.Status) string {
+	if !f.deaf || status.State != sandbox.StateRunning || status.WaitsSince.IsZero() {
+		return outcome(result, status)
+	}
+	return "Still running after " + seconds(result.Duration) + " as command " + status.ID + ", and it waits for input from a terminal that it does not have. " +
+		"Kill it and do in another way what it was for, or run it with tty."
+}
 
 // outcome is how the command ended, in one sentence.
 func outcome(result Result, status sandbox.Status) string {

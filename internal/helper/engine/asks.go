@@ -1,5 +1,5 @@
-// This file finds out that a command waits for input. Nobody looks at commands that take none, nor at one that has just
-// printed something, so that it costs nothing where it cannot be of use.
+// This file finds out that a command waits for input. Nobody looks at one that has just printed something, so that it costs
+// nothing where it cannot be of use.
 
 package engine
 

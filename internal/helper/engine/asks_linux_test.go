@@ -52,23 +52,76 @@ select.select([s, sys.stdin], [], [])`), false},
 				t.Skip(c.needs + " is not installed here")
 			}
 			t.Parallel()
-			dir := t.TempDir()
-			e := newEngine(t, t.TempDir(), dir)
-			require.NoError(t, e.Start(t.Context(), "c", sandbox.Command{Script: c.script, TTY: true}))
-			cmd, err := e.find(t.Context(), "wait", "c")
-			require.NoError(t, err)
-			atMost := askCalm
-			if c.asks {
-				atMost = askPatience
-			}
-			st, err := cmd.wait(t.Context(), nothing, atMost)
-			require.NoError(t, err)
-			out, err := cmd.output(sandbox.Stdout, 0, maxOutput)
-			require.NoError(t, err)
-			require.Equal(t, sandbox.StateRunning, st.State, "%s", out.Data)
-			require.Equal(t, c.asks, !st.WaitsSince.IsZero(), "%s", out.Data)
+			requireAsks(t, sandbox.Command{Script: c.script, TTY: true}, c.asks)
 		})
 	}
+}
+
+// TestProgramsThatWantATerminalAreTold runs without input what would ask for it: most of it ends, and what does not is told.
+func TestProgramsThatWantATerminalAreTold(t *testing.T) {
+	for _, c := range []struct {
+		name, needs, script string
+		asks                bool
+	}{
+		{"vi", "vi", "vi -u NONE file", true},
+		{"vi below others", "vi", "sh -c 'vi -u NONE file; true' | cat", true},
+		{"git's editor", "git", "git init -q r && cd r && env -u GIT_EDITOR git -c core.editor='vi -u NONE' -c user.name=a -c user.email=a@b commit --allow-empty", true},
+		{"select on the output", "python3", "python3 -c 'import select; select.select([1], [], [])'", true},
+
+		{"select with a timer", "python3", "python3 -c 'import select; select.select([1], [], [], 600)'", false},
+		{"a timer beside it", "vi", "sleep 600 & vi -u NONE file", false},
+		{"who waits for its own pipe", "bash", "sleep 600 | cat", false},
+		{"a watch of its output's end", "python3", "python3 -c 'import select; p = select.poll(); p.register(1, 0); p.poll()'", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if _, err := exec.LookPath(c.needs); err != nil {
+				t.Skip(c.needs + " is not installed here")
+			}
+			t.Parallel()
+			requireAsks(t, sandbox.Command{Script: c.script}, c.asks)
+		})
+	}
+}
+
+func TestProgramsThatWantATerminalEndWithoutOne(t *testing.T) {
+	for needs, script := range map[string]string{
+		"less": "less /etc/passwd", "top": "top", "ed": "ed file", "python3": "python3 -c 'import getpass; getpass.getpass()'",
+		"man": "PATH=$PATH man man || true", "git": "git init -q r && cd r && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m a && git commit --amend -q; git log; git rebase -i HEAD",
+		"ssh": "ssh -o ConnectTimeout=5 nobody@localhost", "sudo": "sudo -k true", "psql": "psql -W -h 127.0.0.1", "bash": "read -p Name? x; read x </dev/tty; select x in a b; do :; done",
+	} {
+		t.Run(needs, func(t *testing.T) {
+			if _, err := exec.LookPath(needs); err != nil {
+				t.Skip(needs + " is not installed here")
+			}
+			t.Parallel()
+			e := newEngine(t, t.TempDir(), t.TempDir())
+			require.NoError(t, e.Start(t.Context(), "c", sandbox.Command{Script: script}))
+			cmd, err := e.find(t.Context(), "wait", "c")
+			require.NoError(t, err)
+			st, err := cmd.wait(t.Context(), nothing, askPatience)
+			require.NoError(t, err)
+			require.Equal(t, sandbox.StateExited, st.State)
+		})
+	}
+}
+
+// requireAsks runs a command that does not end, and checks whether it is told to wait for input.
+func requireAsks(t *testing.T, c sandbox.Command, asks bool) {
+	t.Helper()
+	e := newEngine(t, t.TempDir(), t.TempDir())
+	require.NoError(t, e.Start(t.Context(), "c", c))
+	cmd, err := e.find(t.Context(), "wait", "c")
+	require.NoError(t, err)
+	atMost := askCalm
+	if asks {
+		atMost = askPatience
+	}
+	st, err := cmd.wait(t.Context(), nothing, atMost)
+	require.NoError(t, err)
+	out, err := cmd.output(sandbox.Stdout, 0, maxOutput)
+	require.NoError(t, err)
+	require.Equal(t, sandbox.StateRunning, st.State, "%s", out.Data)
+	require.Equal(t, asks, !st.WaitsSince.IsZero(), "%s", out.Data)
 }
 
 func TestParseCall(t *testing.T) {

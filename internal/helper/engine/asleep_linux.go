@@ -28,7 +28,7 @@ type sleep int
 const (
 	onOther sleep = iota // something that may come without input, or nobody can tell
 	onOwn                // something within the command itself
-	onInput              // the command's input
+	onInput              // the command's input, or one that it has not got
 )
 
 // asleep reports whether everything below the supervisor sleeps, until the input brings something.
@@ -176,13 +176,12 @@ func (p sleeper) watch(w watch) sleep {
 	}
 	all := onOwn
 	for _, f := range fds {
-		switch p.descriptor(f.fd) {
-		case onOther:
+		on := p.descriptor(f.fd)
+		if on == onOther {
 			return onOther
-		case onInput:
-			if f.reads {
-				all = onInput
-			}
+		}
+		if f.reads && (on == onInput || p.unreadable(f.fd)) {
+			all = onInput
 		}
 	}
 	return all

@@ -12,7 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inputFile identifies the descriptor that a command's input comes from, whoever has it open under whatever number.
+// inputFile identifies the descriptor that a command's input comes from, whoever has it open under whatever number. Its zero
+// value is that of a command without input.
 type inputFile struct {
 	dev, ino uint64
 	terminal uint64 // device number, 0 for a pipe
@@ -53,6 +54,18 @@ func (p sleeper) descriptor(fd int) sleep {
 		return onOwn
 	}
 	return onOther
+}
+
+// unreadable reports whether a descriptor is the writing end of a pipe. Who waits for something to read from it takes it for a
+// terminal: vi does so with its standard error when its input has ended.
+func (p sleeper) unreadable(fd int) bool {
+	path := filepath.Join(p.dir, "fd", strconv.Itoa(fd))
+	var link unix.Stat_t
+	name, err := os.Readlink(path)
+	if err != nil || unix.Lstat(path, &link) != nil {
+		return false
+	}
+	return strings.HasPrefix(name, "pipe:[") && link.Mode&unix.S_IRUSR == 0
 }
 
 // Device numbers of terminals: see Documentation/admin-guide/devices.txt of Linux.

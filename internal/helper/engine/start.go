@@ -217,7 +217,7 @@ type streams struct {
 	out    *os.File
 	err    *os.File // nil for a terminal
 	tty    bool
-	input  *inputFile // what toCmd leads to; nil if there is none, or nobody can tell
+	input  *inputFile // what toCmd leads to, nothing if there is none; nil if nobody can tell
 }
 
 func openStreams(c *command, cmd sandbox.Command) (*streams, error) {
@@ -232,7 +232,9 @@ func openStreams(c *command, cmd sandbox.Command) (*streams, error) {
 		s.abort()
 		return nil, fmt.Errorf("open the command's streams: %w", err)
 	}
-	if s.toCmd != nil {
+	if s.toCmd == nil {
+		s.input = new(inputFile)
+	} else {
 		if in, err := identify(s.theirs[0], cmd.TTY); err == nil {
 			s.input = &in
 		}
