@@ -21,7 +21,6 @@ import (
 const (
 	maxMessage = 16 << 20 // bytes of one message of a server
 	listTime   = 10 * time.Second
-	pingTime   = 5 * time.Second
 	maxPages   = 50
 
 	// legacyVersion is the newest protocol that begins with a handshake.
@@ -39,6 +38,7 @@ type peer interface {
 type link struct {
 	name    string
 	with    config.MCPServer
+	grace   time.Duration
 	peer    peer
 	session *sdk.ClientSession
 	gone    chan struct{} // closed when the connection has ended
@@ -46,6 +46,8 @@ type link struct {
 	stale   atomic.Bool // the server says that its tools have changed
 	told    sync.Map    // progress token → func(string)
 	ending  sync.Once
+	trust   trust
+	noted   chan struct{} // closed when the server has taken note that the connection has ended
 
 	mu    sync.Mutex
 	tools []Tool
@@ -59,7 +61,7 @@ func dial(ctx context.Context, o *Options, name string, c config.MCPServer, lega
 	if err != nil {
 		return nil, err
 	}
-	l := &link{name: name, with: c, peer: p, gone: make(chan struct{}), began: time.Now()}
+	l := &link{name: name, with: c, grace: o.Grace, peer: p, gone: make(chan struct{}), noted: make(chan struct{}), began: time.Now()}
 	client := sdk.NewClient(&sdk.Implementation{Name: editors.Name, Version: editors.Version}, &sdk.ClientOptions{
 		Capabilities:                &sdk.ClientCapabilities{}, // it may ask neither us nor the user anything
 		Logger:                      slog.New(slog.DiscardHandler),
@@ -153,17 +155,22 @@ func (l *link) call(ctx context.Context, c Call) (*sdk.CallToolResult, error) {
 		l.told.Store(c.ID, c.Progress)
 		defer l.told.Delete(c.ID)
 	}
-	return within(ctx, func(ctx context.Context) (*sdk.CallToolResult, error) { return l.session.CallTool(ctx, p) })
+	n := l.trust.begin()
+	r, err := within(ctx, func(ctx context.Context) (*sdk.CallToolResult, error) { return l.session.CallTool(ctx, p) })
+	if ctx.Err() != nil {
+		l.trust.abandon(n, l.answers, l.end)
+	} else {
+		l.trust.finish(n)
+	}
+	return r, err
 }
 
-// examine ends the connection if the server does not answer any more.
-func (l *link) examine() {
-	ctx, cancel := context.WithTimeout(context.Background(), pingTime)
+// answers reports whether the server does anything at all, within the time that it has for that.
+func (l *link) answers() bool {
+	ctx, cancel := context.WithTimeout(context.Background(), l.grace)
 	defer cancel()
 	_, err := within(ctx, func(ctx context.Context) (struct{}, error) { return struct{}{}, l.session.Ping(ctx, nil) })
-	if errors.Is(err, context.DeadlineExceeded) {
-		l.end()
-	}
+	return !errors.Is(err, context.DeadlineExceeded)
 }
 
 // progress passes on how far a call is.

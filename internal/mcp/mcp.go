@@ -32,6 +32,7 @@ const (
 const (
 	idleTime = 30 * time.Minute // after which a server of a session ends that the session does not use
 	patience = 5 * time.Second
+	grace    = 5 * time.Second
 )
 
 // Options configures a Pool.
@@ -45,6 +46,7 @@ type Options struct {
 	Offer    time.Duration                    // how long Offer waits for servers that start; 0: 5 s
 	Retry    time.Duration                    // until a failed server is started again, at first; 0: 1 s
 	Patience time.Duration                    // longest time for which a call waits for that; 0: 5 s
+	Grace    time.Duration                    // how long a server may answer nothing after a call that was given up; 0: 5 s
 }
 
 // Pool are all servers of a worker. Sessions share a server, unless it is configured to be one for each: its state is then
@@ -69,7 +71,7 @@ func New(o Options) *Pool {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	for d, otherwise := range map[*time.Duration]time.Duration{&o.Offer: patience, &o.Retry: firstRetry, &o.Patience: patience} {
+	for d, otherwise := range map[*time.Duration]time.Duration{&o.Offer: patience, &o.Retry: firstRetry, &o.Patience: patience, &o.Grace: grace} {
 		if *d == 0 {
 			*d = otherwise
 		}
@@ -226,7 +228,7 @@ func (p *Pool) Call(ctx context.Context, c Call) (Result, error) {
 		return Result{}, &Error{Message: fmt.Sprintf("There is no MCP server %s in the configuration any more.", c.Server)}
 	}
 	defer s.running()()
-	l, err := s.patient(ctx)
+	l, err := s.trusted(ctx)
 	if err != nil {
 		return Result{}, &Error{Message: fmt.Sprintf("The MCP server %s is not there: %s.", c.Server, p.o.Redact(err.Error()))}
 	}
@@ -245,7 +247,6 @@ func (p *Pool) Call(ctx context.Context, c Call) (Result, error) {
 	case ctx.Err() != nil:
 		return Result{}, &Error{Sent: true, Message: "The call was interrupted, and the server was told so."}
 	case timed.Err() != nil:
-		go l.examine()
 		return Result{}, &Error{Sent: true, Message: fmt.Sprintf("The server did not answer within %v, and was told to stop.", s.with.Timeout)}
 	case errors.Is(err, sdk.ErrSessionMissing):
 		l.end()

@@ -16,12 +16,14 @@ const (
 	firstRetry = time.Second
 	maxRetry   = 5 * time.Minute
 	steadyTime = time.Minute // after which a connection that ends does not count as one more failure
+	goneTime   = 4 * endTime // for a connection that was given up to end, with its program
 	forgiven   = 3           // failures in a row for which its tools stay offered: a call starts it again
 )
 
 var (
 	errStarting = errors.New("it is still starting")
 	errClosed   = errors.New("the worker stops")
+	errDeaf     = errors.New("it answers nothing since a call was given up, and has not ended yet")
 )
 
 // server is a server as one user of it sees it: a session, or all of them.
@@ -108,6 +110,27 @@ func (s *server) patient(ctx context.Context) (*link, error) {
 	}
 }
 
+// trusted is patient for who is about to call: it waits until it is known whether a server that was left with a call goes on.
+func (s *server) trusted(ctx context.Context) (*link, error) {
+	for {
+		l, err := s.patient(ctx)
+		if err != nil {
+			return nil, err
+		}
+		deaf, err := l.trust.verdict(ctx)
+		if err != nil || !deaf {
+			return l, err
+		}
+		select {
+		case <-l.noted:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(goneTime):
+			return nil, errDeaf
+		}
+	}
+}
+
 func (s *server) start() {
 	ctx, cancel := context.WithTimeout(context.Background(), s.with.StartTimeout)
 	defer cancel()
@@ -141,6 +164,7 @@ func (s *server) failed(err error) {
 
 // watch notes the end of a connection.
 func (s *server) watch(l *link) {
+	defer close(l.noted)
 	<-l.gone
 	err := l.peer.why(s.o, errors.New("its connection ended"))
 	s.mu.Lock()

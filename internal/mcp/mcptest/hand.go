@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 )
@@ -75,7 +76,7 @@ func answer(m message) string {
 			Name      string          `json:"name"`
 			Arguments json.RawMessage `json:"arguments"`
 		}
-		if json.Unmarshal(m.Params, &p) != nil || p.Name != "greet" && p.Name != "a b/ü" {
+		if json.Unmarshal(m.Params, &p) != nil || p.Name != "greet" && p.Name != "a b/ü" && p.Name != "linger" {
 			return failure(-32602, "Unknown tool: "+p.Name)
 		}
 		said := quoted(p.Name + " got " + string(p.Arguments))
@@ -83,6 +84,24 @@ func answer(m message) string {
 			{"type":"resource","resource":{"uri":"mem://y","text":"inside"}}],"isError":false}`)
 	}
 	return failure(-32601, "Method not found")
+}
+
+// linger does what the tool linger is for: it says in a file that it has begun, and waits for another one, whose name ends in .go,
+// whether it is cancelled or not.
+func linger(m message) {
+	var p struct {
+		Name      string     `json:"name"`
+		Arguments NoteParams `json:"arguments"`
+	}
+	if m.Method != "tools/call" || json.Unmarshal(m.Params, &p) != nil || p.Name != "linger" {
+		return
+	}
+	note(p.Arguments.File, "begun")
+	for tick := time.NewTicker(5 * time.Millisecond); ; <-tick.C {
+		if _, err := os.Stat(p.Arguments.File + ".go"); err == nil {
+			return
+		}
+	}
 }
 
 // byHand serves one message a line; deaf, it stops reading after the last page of tools.
@@ -97,6 +116,7 @@ func byHand(in io.Reader, out io.Writer, deaf bool) error {
 		if err := json.Unmarshal(line, &m); err != nil {
 			return err
 		}
+		linger(m)
 		if said := answer(m); said != "" {
 			_, _ = fmt.Fprintln(out, said)
 		}
