@@ -67,6 +67,14 @@ export function sayInfo(text: string): void {
   void window.showInformationMessage(text);
 }
 
+/** Tells of something and offers what can be done about it, each by its button, without waiting for the user. */
+export function sayOffer(text: string, acts: Readonly<Record<string, () => Promise<void>>>): void {
+  window
+    .showInformationMessage(text, ...Object.keys(acts))
+    .then((picked) => (picked === undefined ? undefined : acts[picked]?.()))
+    .then(undefined, sayError);
+}
+
 function advice({ message, remedy }: RpcError): string {
   return remedy ? `${sentence(message)}${/[.!?…]$/.test(message) ? "" : "."} ${sentence(remedy)}` : sentence(message);
 }

@@ -1,13 +1,13 @@
 // The commands that bring a workspace somewhere: switch, fork, adopt; and the window of a fork.
 import { commands, l10n, Uri, window } from "vscode";
-import type { Backend, Session } from "../../../editors/protocol";
+import type { AdoptResult, Backend, Carry, Session, SwitchResult } from "../../../editors/protocol";
 import { RpcError } from "../client/rpc";
 import type { Ctx } from "../ctx";
 import { backendText, sentence } from "../model/text";
-import { sayError, sayInfo } from "../say";
+import { sayInfo, sayOffer } from "../say";
 import { title } from "../sessions/tree";
-import { carryOut } from "./carry";
-import { summary } from "./carrytext";
+import { carryOut, type Carried } from "./carry";
+import { outcome, summary } from "./carrytext";
 import { pickBackend } from "./picks";
 import { withProgress } from "./progress";
 import { restoreTo } from "./checkpoints";
@@ -40,19 +40,32 @@ export async function switchBackend(ctx: Ctx, argument?: unknown, to?: Backend):
   const name = placeText(backend);
   const intoNonEmpty = backend.workspaceRoot !== undefined;
   if (backend.workspaceRoot !== undefined && !(await consents(backend.workspaceRoot))) return;
-  const result = await carryOut(ctx, {
+  const carried = await carryOut<SwitchResult>(ctx, {
     sessionId: session.id,
     question: l10n.t("Switch “{0}” to {1}?", title(session), name),
     verb: l10n.t("Switch"),
     looking: l10n.t("Looking what goes along to {0}…", name),
     doing: l10n.t("Switching to {0}…", name),
-    run: (options) =>
-      ctx.rpc.request("switch", { sessionId: session.id, backend, ...(intoNonEmpty && { intoNonEmpty }), ...options }),
+    sides: (preview) =>
+      Promise.resolve({
+        from: session,
+        to: { ...session, backend: preview.backend },
+        there: l10n.t("the folder"),
+        keep: l10n.t("Keep the Folder’s"),
+        comes: l10n.t("the session"),
+        take: l10n.t("Take the Session’s"),
+      }),
+    run: (options, token) =>
+      ctx.rpc.request(
+        "switch",
+        { sessionId: session.id, backend, ...(intoNonEmpty && { intoNonEmpty }), ...options },
+        token,
+      ),
   });
-  if (!result) return;
-  const turn = result.afterTurnId ?? session.turnId;
-  if (result.queued) sayInfo(l10n.t("It moves to {0} when turn {1} has ended.", name, turn));
-  else tellDone(ctx, session, l10n.t("It runs in {0} now: {1}.", name, summary(result.carry)), result.undo);
+  if (!carried) return;
+  const { queued, afterTurnId, carry } = carried.result;
+  if (queued) sayInfo(l10n.t("It moves to {0} when turn {1} has ended.", name, afterTurnId ?? session.turnId));
+  else tellDone(ctx, l10n.t("It runs in {0} now: {1}.", name, summary(carry)), carried);
 }
 
 function placeText(backend: Backend): string {
@@ -113,32 +126,40 @@ export async function adoptFork(ctx: Ctx, argument?: unknown): Promise<void> {
     sayInfo(l10n.t("“{0}” is no fork; choose one of the tree of sessions.", title(session)));
     return;
   }
-  const result = await carryOut(ctx, {
+  const carried = await carryOut<AdoptResult>(ctx, {
     sessionId: session.id,
     question: l10n.t("Adopt what “{0}” has changed?", title(session)),
     verb: l10n.t("Adopt"),
     looking: l10n.t("Looking what the fork has changed…"),
     doing: l10n.t("Adopting the fork…"),
-    run: (options) => ctx.rpc.request("adopt", { sessionId: session.id, ...options }),
+    sides: async (preview) => ({
+      from: session,
+      to: (await target(ctx, preview)).session,
+      there: l10n.t("the parent"),
+      keep: l10n.t("Keep the Parent’s"),
+      comes: l10n.t("the fork"),
+      take: l10n.t("Take the Fork’s"),
+    }),
+    run: (options, token) => ctx.rpc.request("adopt", { sessionId: session.id, ...options }, token),
   });
-  if (!result) return;
-  const parent = await ctx.sessions.attach(result.sessionId);
-  if (parent.session)
-    tellDone(ctx, parent.session, l10n.t("The parent has it: {0}.", summary(result.carry)), result.undo);
+  if (!carried) return;
+  const { to, result } = carried;
+  tellDone(ctx, l10n.t("“{0}” has it: {1}.", title(to), summary(result.carry)), carried);
 }
 
-/** Tells what was done, and offers to undo it. */
-function tellDone(ctx: Ctx, session: Session, text: string, undo: string | undefined): void {
+/** Tells what was done, and offers to compare what both sides had changed, and to undo it. */
+function tellDone(
+  ctx: Ctx,
+  text: string,
+  { result, to, replaced, compare }: Carried<{ carry: Carry; undo?: string }>,
+): void {
   void ctx.listing.refresh();
-  if (!undo) {
-    sayInfo(text);
-    return;
-  }
-  const button = l10n.t("Undo");
-  window
-    .showInformationMessage(text, button)
-    .then((picked) => (picked ? restoreTo(ctx, session, undo) : undefined))
-    .then(undefined, sayError);
+  const told = [text, ...outcome(result.carry, replaced)].join(" ");
+  const { undo } = result;
+  sayOffer(told, {
+    ...(compare && { [l10n.t("Compare")]: compare }),
+    ...(undo && { [l10n.t("Undo")]: () => restoreTo(ctx, to, undo) }),
+  });
 }
 
 /** Opens the folder of a fork that runs locally. */

@@ -35,19 +35,33 @@ export function pickBackend(ctx: Ctx, session: Session | undefined, placeHolder:
 async function backendChoices(ctx: Ctx, session: Session | undefined): Promise<Choice<Backend | "image">[]> {
   await ctx.rpc.request("sessions", { limit: 1 }); // wakes the worker, which alone can tell what is available
   const { backends } = await ctx.rpc.request("backends", {});
-  return backends.flatMap((info) => [backendChoice(info, session), ...more(info, session)]);
+  const usable = backends.filter(({ available }) => available);
+  const others = usable.filter(({ kind }) => kind !== session?.backend.kind);
+  const now = usable.filter(({ kind }) => kind === session?.backend.kind);
+  const choices = (infos: readonly BackendInfo[]): Choice<Backend | "image">[] =>
+    infos.flatMap((info) => [backendChoice(info), ...more(info, session)]);
+  return [
+    ...choices(others),
+    ...group(l10n.t("where it is now"), choices(now)),
+    ...group(l10n.t("not available"), backends.filter(({ available }) => !available).map(unavailableChoice)),
+  ];
 }
 
-function backendChoice(info: BackendInfo, session: Session | undefined): Choice<Backend> {
-  const here = session?.backend.kind === info.kind ? [l10n.t("it is there now")] : [];
-  if (!info.available) {
-    return {
-      label: `$(circle-slash) ${backendText(info.kind)}`,
-      description: [l10n.t("not available: {0}", info.reason ?? l10n.t("unknown why")), ...here].join(" · "),
-      ...(info.remedy && { detail: sentence(info.remedy) }),
-      refusal: unavailable(backendText(info.kind), info),
-    };
-  }
+function group<T>(label: string, choices: Choice<T>[]): Choice<T>[] {
+  return choices.length > 0 ? [separator(label), ...choices] : [];
+}
+
+/** Choosing what is not available tells why, and what helps. */
+function unavailableChoice(info: BackendInfo): Choice<Backend> {
+  return {
+    label: `$(circle-slash) ${sentence(backendText(info.kind))}`,
+    description: info.reason ?? l10n.t("unknown why"),
+    ...(info.remedy && { detail: sentence(info.remedy) }),
+    refusal: unavailable(sentence(backendText(info.kind)), info),
+  };
+}
+
+function backendChoice(info: BackendInfo): Choice<Backend> {
   const where: Record<BackendInfo["kind"], string> = {
     local: l10n.t("the session's own folder, in place"),
     docker: l10n.t("a container on this machine, on a copy of the folder"),
@@ -61,8 +75,8 @@ function backendChoice(info: BackendInfo, session: Session | undefined): Choice<
     daytona: "cloud",
   };
   return {
-    label: `$(${icons[info.kind]}) ${backendText(info.kind)}`,
-    description: [where[info.kind], ...here].join(" · "),
+    label: `$(${icons[info.kind]}) ${sentence(backendText(info.kind))}`,
+    description: where[info.kind],
     value: { kind: info.kind },
   };
 }
@@ -71,7 +85,13 @@ function backendChoice(info: BackendInfo, session: Session | undefined): Choice<
 function more(info: BackendInfo, session: Session | undefined): Choice<Backend | "image">[] {
   if (!info.available) return [];
   if (info.kind === "docker") {
-    return [{ label: `$(package) ${l10n.t("Docker with another image…")}`, value: "image" }];
+    return [
+      {
+        label: `$(package) ${l10n.t("Docker with another image…")}`,
+        description: l10n.t("any image that this machine has"),
+        value: "image",
+      },
+    ];
   }
   if (info.kind !== "local" || !session) return [];
   return folders()

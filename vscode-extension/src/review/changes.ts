@@ -3,6 +3,7 @@ import { EventEmitter, type Disposable } from "vscode";
 import type { Checkpoint, FileDiff, Session } from "../../../editors/protocol";
 import type { Ctx } from "../ctx";
 import type { SessionUpdate } from "../sessions/sessions";
+import { distinct, sameRow } from "./checkpoints";
 import { Decisions } from "./decisions";
 import { hunksOf, type Hunk } from "./hunks";
 
@@ -15,7 +16,7 @@ export interface Change {
 /** One reading. */
 export interface Picture {
   readonly session: Session;
-  /** What the changes are since. */
+  /** What the changes are since: one of the checkpoints. */
   readonly base: Checkpoint;
   readonly changes: readonly Change[];
   /** More differs than is listed. */
@@ -34,7 +35,7 @@ export class Changes implements Disposable {
   readonly onDidChange = this.changed.event;
   readonly decisions: Decisions;
   private readonly listeners: Disposable[];
-  private readonly bases = new Map<string, string>();
+  private readonly bases = new Map<string, Checkpoint>();
   private latest: Picture | undefined;
   private reading = 0;
   private timer: NodeJS.Timeout | undefined;
@@ -79,7 +80,7 @@ export class Changes implements Disposable {
   }
 
   /** Compares with another checkpoint from now on; without one with the session's first. */
-  async compareWith(checkpoint: string | undefined): Promise<void> {
+  async compareWith(checkpoint: Checkpoint | undefined): Promise<void> {
     const session = this.ctx.sessions.current;
     if (session === undefined) return;
     if (checkpoint === undefined) this.bases.delete(session);
@@ -136,9 +137,9 @@ export class Changes implements Disposable {
 
   private async pictureOf(session: Session): Promise<Picture | undefined> {
     const { rpc } = this.ctx;
-    const { checkpoints } = await rpc.request("checkpoints", { sessionId: session.id });
+    const checkpoints = distinct((await rpc.request("checkpoints", { sessionId: session.id })).checkpoints);
     const chosen = this.bases.get(session.id);
-    const base = checkpoints.find(({ id }) => id === chosen) ?? checkpoints[0];
+    const base = checkpoints.find((checkpoint) => chosen && sameRow(checkpoint, chosen)) ?? checkpoints[0];
     if (!base) return undefined;
     const diff = await rpc.request("diff", { sessionId: session.id, from: base.id });
     const changes = diff.files.filter(({ path }) => !path.endsWith("/")).map(asChange);

@@ -21,10 +21,16 @@ export function onDisk(session: Session, path: string): Uri | undefined {
 
 /**
  * A file as of a checkpoint; without one as it is now, and "none" is a file that is not there. Its path is that of the file on the
- * disk, if it is there: editors take two sides of different paths for a renamed file.
+ * disk, if it is there: editors take two sides of different paths for a renamed file. An optional one is empty where it is not
+ * in the checkpoint.
  */
-export function asOf(session: Session, path: string, checkpoint: string | undefined): Uri {
-  const query = new URLSearchParams({ session: session.id, file: path, ...(checkpoint && { checkpoint }) });
+export function asOf(session: Session, path: string, checkpoint: string | undefined, optional?: "optional"): Uri {
+  const query = new URLSearchParams({
+    session: session.id,
+    file: path,
+    ...(checkpoint && { checkpoint }),
+    ...(optional && { optional }),
+  });
   return Uri.from({ scheme, path: onDisk(session, path)?.path ?? `/${path}`, query: query.toString() });
 }
 
@@ -94,7 +100,8 @@ export class Files implements TextDocumentContentProvider, Disposable {
       return await this.read(session, query.get("file") ?? "", checkpoint);
     } catch (thrown) {
       const error = rpcError(thrown);
-      if (error.code === "notFound" && checkpoint === undefined) return ""; // it has been removed since
+      const optional = checkpoint === undefined || query.has("optional"); // now it may have been removed since
+      if (error.code === "notFound" && optional) return "";
       throw error;
     }
   }

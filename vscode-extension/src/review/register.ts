@@ -1,10 +1,11 @@
 // Reviewing what the agent has changed: the view, the diffs, and what is done about a change.
 import { commands, Disposable, l10n, window, workspace } from "vscode";
-import type { Session } from "../../../editors/protocol";
+import type { Checkpoint, Session } from "../../../editors/protocol";
 import type { Ctx } from "../ctx";
 import { sayError, sayInfo } from "../say";
 import { title as sessionTitle } from "../sessions/tree";
 import { asChange, Changes, type Change, type Picture } from "./changes";
+import { sameRow } from "./checkpoints";
 import { bothSides, Files, onDisk, resourceOf, scheme } from "./files";
 import { covers, firstChange, type Hunk } from "./hunks";
 import { lineRange, sameUri, takeFileBack, takeHunkBack, tellAgent } from "./reject";
@@ -73,12 +74,12 @@ export function registerReview(ctx: Ctx): Review & Disposable {
   register("rejectChange", (node) => reject(ctx, changes, targetOf(changes.picture, node), false));
   register("rejectWithFeedback", (node) => reject(ctx, changes, targetOf(changes.picture, node), true));
   register("compareWithCheckpoint", (node) =>
-    changes.compareWith(node?.kind === "checkpoint" ? node.checkpoint.id : undefined),
+    changes.compareWith(node?.kind === "checkpoint" ? node.checkpoint : undefined),
   );
   register("compareWithStart", () => changes.compareWith(undefined));
   register("showCheckpoint", (node) => {
     const { picture } = changes;
-    return picture && node?.kind === "checkpoint" && showDiff(picture.session, ...step(picture, node.checkpoint.id));
+    return picture && node?.kind === "checkpoint" && showDiff(picture.session, ...step(picture, node.checkpoint));
   });
   register("restoreThisCheckpoint", (node) => {
     if (!changes.picture || node?.kind !== "checkpoint") return;
@@ -174,9 +175,9 @@ async function openAll(ctx: Ctx, session: Session, from: string | undefined, to:
 }
 
 /** A checkpoint and the one before it. */
-function step(picture: Picture, checkpoint: string): [from: string, to: string] {
-  const at = picture.checkpoints.findIndex(({ id }) => id === checkpoint);
-  return [picture.checkpoints[Math.max(0, at - 1)]?.id ?? checkpoint, checkpoint];
+function step({ checkpoints }: Picture, checkpoint: Checkpoint): [from: string, to: string] {
+  const at = checkpoints.findIndex((one) => sameRow(one, checkpoint));
+  return [checkpoints[Math.max(0, at - 1)]?.id ?? checkpoint.id, checkpoint.id];
 }
 
 function idsOf(changes: Changes, { change, hunk }: Target): string[] {

@@ -13,6 +13,7 @@ import {
 import type { Checkpoint, FileDiff } from "../../../editors/protocol";
 import { agoText } from "../sessions/tree";
 import type { Change, Changes, Picture } from "./changes";
+import { sameRow } from "./checkpoints";
 import { counts, firstChange, type Hunk } from "./hunks";
 
 /** What stands in the tree. */
@@ -107,12 +108,13 @@ export class ChangesTree implements TreeDataProvider<Node>, Disposable {
 
   private checkpoint(checkpoint: Checkpoint): TreeItem {
     const item = new TreeItem(checkpoint.summary);
-    const base = this.changes.picture?.base.id === checkpoint.id;
+    const { picture } = this.changes;
+    const base = picture !== undefined && sameRow(picture.base, checkpoint);
     const turn = checkpoint.turnId ? l10n.t("turn {0}", checkpoint.turnId) : "";
     const parts = [turn, agoText(checkpoint.at, Date.now()), base && l10n.t("compared with")];
     item.id = `checkpoint\0${checkpoint.id}\0${checkpoint.at}`;
     item.description = parts.filter(Boolean).join(" · ");
-    item.tooltip = `${checkpoint.summary}\n${new Date(checkpoint.at).toLocaleString()}\n${checkpoint.id}`;
+    item.tooltip = [checkpoint.summary, turn, new Date(checkpoint.at).toLocaleString()].filter(Boolean).join("\n");
     item.iconPath = new ThemeIcon(base ? "target" : "history");
     item.contextValue = "checkpoint";
     item.command = {

@@ -206,6 +206,35 @@ describe("switch", () => {
     });
   });
 
+  it("shows both versions before the user decides, and tells which stayed", async () => {
+    carry = { ...nothing, conflicts: [{ path: "a", reason: "both changed it" }], conflictsAll: 1, theirs: "t" };
+    const answers = ["Compare", "Decide Change by Change"];
+    world.answer = (text, choices) => {
+      const wanted = text.startsWith("Switch") ? answers.shift() : undefined;
+      return (choices as (string | { label?: string })[]).find(
+        (one) => one === wanted || (typeof one === "object" && one.label === wanted),
+      );
+    };
+    await switchBackend(ctx, { sessionId: "s1" }, { kind: "local" });
+    assert.equal((asked("switch")[1] as SwitchParams).onConflict, "mine");
+    assert.deepEqual(world.executed, ["vscode.diff", "vscode.diff"], "before and, beside the file, afterwards");
+    assert.match(world.messages.at(-1) ?? "", /Stays as it was there: a\.$/);
+  });
+
+  it("tells what gave way to what came, and what did not although it should have", async () => {
+    const conflicts = [
+      { path: "a", reason: "both changed it" },
+      { path: "b", reason: "it has unsaved changes in the editor" },
+    ];
+    carry = { ...nothing, conflicts, conflictsAll: 2 };
+    world.answer = (_, choices) => {
+      carry = { ...nothing, changed: 1, conflicts: conflicts.slice(1), conflictsAll: 1 };
+      return (choices as string[]).find((one) => one === "Take the Session’s");
+    };
+    await switchBackend(ctx, { sessionId: "s1" }, { kind: "local" });
+    assert.match(world.messages.at(-1) ?? "", /Stays as it was there: b\. Replaced what was there: a\.$/);
+  });
+
   it("into another folder needs consent", async () => {
     const backend = { kind: "local", workspaceRoot: "/other" } as const;
     await switchBackend(ctx, { sessionId: "s1" }, backend);
@@ -233,7 +262,7 @@ describe("switch", () => {
     await assert.rejects(switchBackend(ctx, { sessionId: "s1" }), {
       message: "Docker is not available: no engine answers.",
     });
-    assert.match(labels.at(-1) ?? "", /Docker not available: no engine answers/);
+    assert.match(labels.at(-1) ?? "", /Docker no engine answers/);
     assert.deepEqual(rpc.of("switch"), []);
   });
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, it } from "node:test";
-import { details, summary } from "../../src/commands/carrytext";
+import { conflictDetails, details, summary } from "../../src/commands/carrytext";
 import type { Carry } from "../../../editors/protocol";
 import { RpcError, rpcError } from "../../src/client/rpc";
 import { obstacle, Obstacles, type Facts } from "../../src/obstacles";
@@ -163,10 +163,15 @@ describe("what a carry tells", () => {
   it("is one line, or all that is needed to decide", () => {
     assert.equal(summary(carry), "1 added, 2 changed, 1 merged (123 bytes)");
     assert.equal(summary({ ...carry, added: 0, changed: 0, merged: 0 }), "no file changes");
-    const text = details({ ...carry, conflicts: [{ path: "x", reason: "both changed it" }], conflictsAll: 1 });
-    assert.match(text, /\+ a\nand 2 more/);
-    assert.match(text, /Stays where it is:\n\.env \(it looks like a secret\)\nand 2 more/);
-    assert.match(text, /Changed on both sides:\nx \(both changed it\)$/);
+    const text = details(carry);
+    assert.match(text, /^Files: 1 added, 2 changed, 1 merged \(123 bytes\)\n\+ a\nand 2 more/);
+    assert.match(text, /Stays where it is:\n\.env \(it looks like a secret\)\nand 2 more$/);
+    const both = { ...carry, conflicts: [{ path: "x", reason: "both changed it" }], conflictsAll: 1 };
+    assert.match(
+      conflictDetails(both, "the folder"),
+      /^Changed on both sides:\nx \(both changed it\)\n\nComes besides: 1/,
+    );
+    assert.match(conflictDetails(both, "the folder"), /Nothing has changed yet\. .* shall the folder have\?$/);
   });
 });
 

@@ -95,6 +95,7 @@ export const workspace = {
         ? Promise.reject(new Error("not found"))
         : Promise.resolve(new TextEncoder().encode(text));
     },
+    stat: (): Promise<never> => Promise.reject(new Error("not found")),
   },
   getConfiguration: (section: string) => ({
     get<T>(key: string, fallback: T): T {
@@ -132,7 +133,8 @@ export const window = {
   showWorkspaceFolderPick: (options: { placeHolder?: string }) =>
     Promise.resolve(world.answer(options.placeHolder ?? "", world.folders)),
   showInputBox: (options: { prompt?: string }) => Promise.resolve(world.answer(options.prompt ?? "", [])),
-  withProgress: (_: unknown, work: (progress: { report(): void }) => unknown) => work({ report: () => undefined }),
+  withProgress: (_: unknown, work: (progress: { report(): void }, token: undefined) => unknown) =>
+    work({ report: () => undefined }, undefined),
 };
 
 export const commands = {
@@ -170,10 +172,22 @@ export const Range = untested;
 export const MarkdownString = untested;
 export const ThemeColor = untested;
 export const StatusBarAlignment = { Left: 1 };
+
+interface UriParts {
+  readonly scheme?: string;
+  readonly path?: string;
+  readonly query?: string;
+}
+
+/** A URI of parts, as far as tests look at it. */
+function uriOf(parts: UriParts): UriParts & { with(change: UriParts): UriParts } {
+  return { ...parts, with: (change) => uriOf({ ...parts, ...change }) };
+}
+
 export const Uri = {
-  parse: untested,
-  file: untested,
-  from: untested,
+  parse: (text: string) => uriOf({ path: text.replace(/^\w+:\/\//, "") }),
+  file: (path: string) => uriOf({ scheme: "file", path }),
+  from: uriOf,
   joinPath: (base: unknown, ...parts: string[]): string => [String(base), ...parts].join("/"),
 };
 export const RelativePattern = untested;
