@@ -1,9 +1,9 @@
 // The commands on checkpoints and changes.
-import { l10n, window } from "vscode";
-import type { Checkpoint, RestoreResult, Session } from "../../../editors/protocol";
+import { l10n, window, type QuickPickItem } from "vscode";
+import type { RestoreResult, Session } from "../../../editors/protocol";
 import type { Ctx } from "../ctx";
 import { oneLine } from "../model/text";
-import { distinct } from "../review/checkpoints";
+import { distinct, type Row } from "../review/checkpoints";
 import { asOf } from "../review/files";
 import { asItIs, showPairs } from "../review/sides";
 import { sayInfo, sayOffer } from "../say";
@@ -77,19 +77,15 @@ async function chosen(
     .then(({ checkpoints }) => distinct(checkpoints).reverse().map(checkpointItem));
   if (id !== undefined) return (await listed).find((one) => one.id === id) ?? { id, name: id };
   const placeHolder = l10n.t("Checkpoint to restore, the newest first");
-  return window.showQuickPick(listed, { placeHolder, matchOnDescription: true });
+  return window.showQuickPick(listed, { placeHolder, matchOnDescription: true, matchOnDetail: true });
 }
 
-function checkpointItem({ id, summary, turnId, at }: Checkpoint): {
-  label: string;
-  description: string;
-  id: string;
-  name: string;
-} {
+function checkpointItem({ id, summary, also, turnId, at }: Row): QuickPickItem & { id: string; name: string } {
   const name = oneLine(summary) || l10n.t("Checkpoint");
   const turn = turnId ? [l10n.t("turn {0}", turnId)] : [];
   const description = [...turn, agoText(at, Date.now()), new Date(at).toLocaleString()].join(" · ");
-  return { label: `$(history) ${name}`, description, id, name };
+  const detail = oneLine(also.join("; "));
+  return { label: `$(history) ${name}`, description, ...(detail && { detail }), id, name };
 }
 
 /** What stays as it is, and why. */

@@ -3,7 +3,7 @@ import { EventEmitter, type Disposable } from "vscode";
 import type { Checkpoint, FileDiff, Session } from "../../../editors/protocol";
 import type { Ctx } from "../ctx";
 import type { SessionUpdate } from "../sessions/sessions";
-import { distinct, sameRow } from "./checkpoints";
+import { distinct, sameRow, type Row } from "./checkpoints";
 import { Decisions } from "./decisions";
 import { hunksOf, type Hunk } from "./hunks";
 
@@ -17,12 +17,12 @@ export interface Change {
 export interface Picture {
   readonly session: Session;
   /** What the changes are since: one of the checkpoints. */
-  readonly base: Checkpoint;
+  readonly base: Row;
   readonly changes: readonly Change[];
   /** More differs than is listed. */
   readonly truncated: boolean;
   /** Oldest first. */
-  readonly checkpoints: readonly Checkpoint[];
+  readonly checkpoints: readonly Row[];
 }
 
 const settled = ["turn/completed", "checkpoint/created", "backend/changed"];

@@ -10,10 +10,10 @@ import {
   type Disposable,
   type TreeDataProvider,
 } from "vscode";
-import type { Checkpoint, FileDiff } from "../../../editors/protocol";
+import type { FileDiff } from "../../../editors/protocol";
 import { agoText } from "../sessions/tree";
 import type { Change, Changes, Picture } from "./changes";
-import { sameRow } from "./checkpoints";
+import { sameRow, type Row } from "./checkpoints";
 import { counts, firstChange, type Hunk } from "./hunks";
 
 /** What stands in the tree. */
@@ -22,7 +22,7 @@ export type Node =
   | { readonly kind: "hunk"; readonly change: Change; readonly hunk: Hunk }
   | { readonly kind: "more" }
   | { readonly kind: "checkpoints" }
-  | { readonly kind: "checkpoint"; readonly checkpoint: Checkpoint };
+  | { readonly kind: "checkpoint"; readonly checkpoint: Row };
 
 export class ChangesTree implements TreeDataProvider<Node>, Disposable {
   private readonly changed = new EventEmitter<void>();
@@ -106,7 +106,7 @@ export class ChangesTree implements TreeDataProvider<Node>, Disposable {
     return item;
   }
 
-  private checkpoint(checkpoint: Checkpoint): TreeItem {
+  private checkpoint(checkpoint: Row): TreeItem {
     const item = new TreeItem(checkpoint.summary);
     const { picture } = this.changes;
     const base = picture !== undefined && sameRow(picture.base, checkpoint);
@@ -114,7 +114,9 @@ export class ChangesTree implements TreeDataProvider<Node>, Disposable {
     const parts = [turn, agoText(checkpoint.at, Date.now()), base && l10n.t("compared with")];
     item.id = `checkpoint\0${checkpoint.id}\0${checkpoint.at}`;
     item.description = parts.filter(Boolean).join(" · ");
-    item.tooltip = [checkpoint.summary, turn, new Date(checkpoint.at).toLocaleString()].filter(Boolean).join("\n");
+    item.tooltip = [checkpoint.summary, ...checkpoint.also, turn, new Date(checkpoint.at).toLocaleString()]
+      .filter(Boolean)
+      .join("\n");
     item.iconPath = new ThemeIcon(base ? "target" : "history");
     item.contextValue = "checkpoint";
     item.command = {
