@@ -57,3 +57,25 @@ function file(path: string, lines: readonly DiffLine[]): DiffFile {
   const shown = lines.filter(({ kind, text }) => kind !== "meta" || !/^(---|\+\+\+|diff |index )/.test(text));
   return { path, line, lines: shown, added: count("added"), removed: count("removed") };
 }
+
+/** The texts of a diff's sides, hunk by hunk, and which line of which text each of its lines is. */
+export interface Sides {
+  readonly texts: readonly string[];
+  /** Of each line: the text and the line in it; undefined where it is none of the file. */
+  readonly places: readonly ({ readonly text: number; readonly line: number } | undefined)[];
+}
+
+/** Splits lines into what was and what is, so that each can be read as code. */
+export function sidesOf(lines: readonly DiffLine[]): Sides {
+  const texts: string[][] = [[], []];
+  const places = lines.map(({ kind, text }) => {
+    if (kind === "hunk") texts.push([], []);
+    if (kind === "hunk" || kind === "meta") return undefined;
+    const [before, after] = [texts.length - 2, texts.length - 1];
+    if (kind !== "added") texts[before]?.push(text.slice(1));
+    if (kind !== "removed") texts[after]?.push(text.slice(1));
+    const at = kind === "removed" ? before : after;
+    return { text: at, line: (texts[at]?.length ?? 0) - 1 };
+  });
+  return { texts: texts.map((one) => one.join("\n")), places };
+}

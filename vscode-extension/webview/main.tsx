@@ -1,7 +1,13 @@
 // The page of the conversation: begins, takes what the extension sends, and draws.
-import "./style.css";
+import "./style/base.css";
+import "./style/frame.css";
+import "./style/list.css";
+import "./style/said.css";
+import "./style/tools.css";
+import "./style/code.css";
 import * as l10n from "@vscode/l10n";
 import { render } from "preact";
+import { keepFocus } from "./focus";
 import { Host, type Api } from "./host";
 import { App } from "./parts/app";
 import { restored, type Saved } from "./saved";
@@ -38,6 +44,7 @@ function begin(api: Api, root: HTMLElement): void {
   });
   const store = new Store(host, restored(api.getState()), save, draw);
   draw();
+  keepFocus(root);
   host.post({ type: "ready" });
 }
 

@@ -9,7 +9,7 @@ import { readOlder } from "../model/older";
 import { contextsFor, mentionsFor } from "./attach";
 import type { Answer, CallName, Given } from "./messages";
 import { readAll, readRange, type Outputs } from "./outputs";
-import { openFile, openLink } from "./places";
+import { insertAtCursor, openFile, openLink } from "./places";
 import { Stranded, type Steering } from "./steering";
 
 /** What acts need beside what everything is given. */
@@ -151,6 +151,11 @@ export const acts: Acts = {
 
   async copy(_, { text }) {
     await env.clipboard.writeText(text);
+    return {};
+  },
+
+  async insertCode(_, { text }) {
+    await insertAtCursor(text);
     return {};
   },
 };

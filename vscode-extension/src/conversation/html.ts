@@ -1,4 +1,5 @@
-// The page of the conversation. Nothing is loaded but our own script and style, and nothing inline runs or styles.
+// The page of the conversation. Nothing is loaded but our own scripts and style, and nothing inline runs or styles. A worker
+// is begun only from what such a script holds.
 
 /** Where the page's parts are, and who may be trusted with them. */
 export interface PageParts {
@@ -15,7 +16,7 @@ export interface PageParts {
 
 /** The document. */
 export function pageHtml({ source, nonce, script, style, language, title }: PageParts): string {
-  const policy = `default-src 'none'; script-src 'nonce-${nonce}'; style-src ${source};`;
+  const policy = `default-src 'none'; script-src 'nonce-${nonce}'; worker-src blob:; style-src ${source};`;
   return `<!DOCTYPE html>
 <html lang="${escaped(language)}">
   <head>
@@ -27,7 +28,7 @@ export function pageHtml({ source, nonce, script, style, language, title }: Page
   </head>
   <body>
     <div id="root"></div>
-    <script nonce="${escaped(nonce)}" src="${escaped(script)}"></script>
+    <script type="module" nonce="${escaped(nonce)}" src="${escaped(script)}"></script>
   </body>
 </html>
 `;

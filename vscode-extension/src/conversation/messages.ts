@@ -93,6 +93,8 @@ export const calls = {
   /** Opens a file of the workspace. */
   file: object({ sessionId: id, path: text(maxPath), line: optional(count) }),
   copy: object({ text: text(8 * 1024 * 1024) }),
+  /** Puts code into the editor, where its cursor is. */
+  insertCode: object({ text: text(maxText) }),
 } as const;
 
 export type CallName = keyof typeof calls;
@@ -127,6 +129,7 @@ export const answers = {
   link: done,
   file: done,
   copy: done,
+  insertCode: done,
 } as const satisfies Record<CallName, Shape<object>>;
 
 export type Answer<C extends CallName> = Of<(typeof answers)[C]>;

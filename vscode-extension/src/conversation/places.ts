@@ -1,4 +1,4 @@
-// Where links and names of files in the conversation lead.
+// Where links and names of files in the conversation lead, and where its code goes.
 import { commands, env, FileType, l10n, Range, Uri, window, workspace } from "vscode";
 import { posix } from "node:path";
 import type { Session } from "../../../editors/protocol";
@@ -58,6 +58,20 @@ export async function openFile(session: Session, { path, line }: Place): Promise
   const document = await workspace.openTextDocument(uri);
   const at = new Range(Math.max(0, line - 1), 0, Math.max(0, line - 1), 0);
   await window.showTextDocument(document, { preview: true, ...(line > 0 && { selection: at }) });
+}
+
+/** Puts text in the place of what is selected in the active editor, and brings the cursor there. */
+export async function insertAtCursor(text: string): Promise<void> {
+  const editor = window.activeTextEditor;
+  const done = await editor?.edit((edit) => editor.selections.forEach((selection) => edit.replace(selection, text)));
+  if (!editor || !done) {
+    throw new RpcError(
+      "invalidParams",
+      l10n.t("There is no editor to insert it into."),
+      l10n.t("Put the cursor into a file that can be changed."),
+    );
+  }
+  await window.showTextDocument(editor.document, editor.viewColumn);
 }
 
 async function isFolder(uri: Uri): Promise<boolean> {

@@ -18,7 +18,7 @@ import {
 import { Outbox } from "../../src/conversation/outbox";
 import { applied, attached, emptyView, type SessionView } from "../../src/model/session";
 import type { AttachResult, EventMessage } from "../../../editors/protocol";
-import { defaultStyles, themes, type ThemeName } from "./themes";
+import { defaultStyles, kinds, themes, type ThemeName } from "./themes";
 
 const origin = "https://conversation.test"; // a secure context, as webviews are
 const dist = process.env.SANDBOX_AGENT_UI_DIST ?? "dist";
@@ -165,7 +165,7 @@ export async function open(browser: Browser, options: Options = {}): Promise<Fak
     return route.fulfill({ contentType: "text/html", body: document() });
   });
   await page.addInitScript(
-    ({ variables, saved }) => {
+    ({ variables, kind, saved }) => {
       const { took, saves } = window as unknown as Record<"took" | "saves", (value: unknown) => void>;
       Object.assign(window, {
         acquireVsCodeApi: () => ({ postMessage: took, getState: () => saved, setState: saves }),
@@ -174,9 +174,10 @@ export async function open(browser: Browser, options: Options = {}): Promise<Fak
         for (const [name, value] of Object.entries(variables))
           window.document.documentElement.style.setProperty(`--vscode-${name}`, value);
         window.document.documentElement.style.setProperty("background", "var(--vscode-sideBar-background)");
+        window.document.body.classList.add(kind);
       });
     },
-    { variables: themes[theme], saved: options.saved },
+    { variables: themes[theme], kind: kinds[theme], saved: options.saved },
   );
   await page.goto(`${origin}/`);
   await page.waitForSelector(".composer");

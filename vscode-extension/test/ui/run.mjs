@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { page } from "../../bundles.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, "../..");
@@ -22,15 +23,10 @@ let status;
 try {
   await build({
     absWorkingDir: root,
-    entryPoints: { webview: "webview/main.tsx" },
     outdir: join(out, "dist"),
     bundle: true,
     minify: true,
-    platform: "browser",
-    target: "es2022",
-    format: "iife",
-    jsx: "automatic",
-    jsxImportSource: "preact",
+    ...page,
     logLevel: "warning",
   });
   await build({

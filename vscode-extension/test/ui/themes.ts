@@ -2,6 +2,13 @@
 
 export type ThemeName = "light" | "dark" | "contrast";
 
+/** The class by which VS Code tells the kind of a theme. */
+export const kinds: Record<ThemeName, string> = {
+  dark: "vscode-dark",
+  light: "vscode-light",
+  contrast: "vscode-high-contrast",
+};
+
 const fonts = {
   "font-family": "DejaVu Sans, sans-serif",
   "font-size": "13px",
@@ -13,6 +20,8 @@ export const themes: Record<ThemeName, Record<string, string>> = {
   dark: {
     ...fonts,
     "sideBar-background": "#181818",
+    "editor-background": "#1f1f1f",
+    "editor-foreground": "#cccccc",
     foreground: "#cccccc",
     descriptionForeground: "#9d9d9d",
     errorForeground: "#f85149",
@@ -59,6 +68,8 @@ export const themes: Record<ThemeName, Record<string, string>> = {
   light: {
     ...fonts,
     "sideBar-background": "#f8f8f8",
+    "editor-background": "#ffffff",
+    "editor-foreground": "#3b3b3b",
     foreground: "#3b3b3b",
     descriptionForeground: "#616161",
     errorForeground: "#c72e0f",
@@ -105,6 +116,8 @@ export const themes: Record<ThemeName, Record<string, string>> = {
   contrast: {
     ...fonts,
     "sideBar-background": "#000000",
+    "editor-background": "#000000",
+    "editor-foreground": "#ffffff",
     foreground: "#ffffff",
     descriptionForeground: "#ffffff",
     errorForeground: "#f48771",

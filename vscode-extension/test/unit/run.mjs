@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { page } from "../../bundles.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const parts = process.argv.slice(2);
@@ -34,6 +35,7 @@ try {
     sourcemap: "inline",
     alias: { vscode: join(here, "vscode.ts") },
     mainFields: ["module", "main"],
+    plugins: page.plugins,
     logLevel: "warning",
   });
   const bundles = files.map((file) => join(out, file.replace(/\.tsx?$/, ".mjs")));

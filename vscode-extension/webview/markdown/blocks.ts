@@ -12,6 +12,10 @@ export interface Block {
   readonly last: boolean;
   /** Of code: where all of it begins in the whole text. */
   readonly from: number;
+  /** Of code: where this part of it begins in all of it. */
+  readonly at: number;
+  /** More of this part may come. */
+  readonly open: boolean;
 }
 
 /** Blocks that make one row. */
@@ -54,6 +58,7 @@ function closes(line: string, fence: Fence): boolean {
 /** The blocks of one text that only grows. */
 export class Blocks {
   private text = "";
+  private complete = false;
   private next = 0; // where the first line begins that was not looked at
   private start = 0; // where the open block begins
   private lines = 0; // in the open block of code
@@ -73,6 +78,7 @@ export class Blocks {
    */
   update(text: string, complete: boolean): readonly Group[] {
     this.text = text;
+    this.complete = complete;
     for (let end = text.indexOf("\n", this.next); end >= 0; end = text.indexOf("\n", this.next)) {
       this.line(text.slice(this.next, end).replace(/\r$/, ""), end + 1);
     }
@@ -89,17 +95,18 @@ export class Blocks {
 
   private open(): Block | undefined {
     const text = this.text.slice(this.start);
-    if (this.fence) return this.code(text.replace(/(^|\n) {0,3}[`~]+$/, ""), true); // perhaps the end of it
-    return text.trim() === "" ? undefined : this.markdown(text);
+    if (this.fence) return this.code(text.replace(/(^|\n) {0,3}[`~]+$/, ""), true, !this.complete); // perhaps the end of it
+    return text.trim() === "" ? undefined : this.markdown(text, !this.complete);
   }
 
-  private markdown(text: string): Block {
-    return { kind: "markdown", text, fence: undefined, first: true, last: true, from: 0 };
+  private markdown(text: string, open = false): Block {
+    return { kind: "markdown", text, fence: undefined, first: true, last: true, from: 0, at: 0, open };
   }
 
-  private code(text: string, last: boolean): Block {
-    const { fence, codeFrom } = this;
-    return { kind: "code", text: text.replace(/\r?\n$/, ""), fence, first: !this.segment, last, from: codeFrom };
+  private code(text: string, last: boolean, open = false): Block {
+    const { fence, codeFrom: from, segment, start } = this;
+    const bare = text.replace(/\r?\n$/, "");
+    return { kind: "code", text: bare, fence, first: !segment, last, from, at: start - from, open };
   }
 
   private line(line: string, end: number): void {

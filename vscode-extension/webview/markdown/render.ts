@@ -1,7 +1,9 @@
 // Turns Markdown into elements, token by token: no HTML of a model is ever parsed, and no link leads anywhere by itself.
+import * as l10n from "@vscode/l10n";
 import MarkdownIt from "markdown-it";
 import type { Token } from "markdown-it";
 import { Fragment, h, type ComponentChild, type VNode } from "preact";
+import { scrolls } from "../focus";
 
 const parser = new MarkdownIt("default", { html: false, linkify: true, breaks: false });
 parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false }); // README.md is a file, not a domain
@@ -19,11 +21,14 @@ export function safeLink(href: string): boolean {
   return scheme === undefined || schemes.includes(scheme) || lineOfFile.test(href);
 }
 
+/** Draws a code; info is what follows the mark of its fence. */
+export type DrawCode = (text: string, info: string) => ComponentChild;
+
 /** The elements of a text. Definitions are those of links, from elsewhere in the same message. */
-export function markdown(text: string, definitions: string): VNode {
+export function markdown(text: string, definitions: string, code: DrawCode): VNode {
   const env: Record<string, unknown> = {};
   if (definitions !== "") parser.parse(definitions, env);
-  return h(Fragment, null, ...children(parser.parse(text, env)));
+  return h(Fragment, null, ...children(parser.parse(text, env), code));
 }
 
 interface Frame {
@@ -35,7 +40,7 @@ interface Frame {
 /** Tags whose text may run in either direction. */
 const directed = new Set(["p", "h1", "h2", "h3", "h4", "h5", "h6", "li", "td", "th", "blockquote"]);
 
-function children(tokens: readonly Token[]): ComponentChild[] {
+function children(tokens: readonly Token[], code: DrawCode): ComponentChild[] {
   const root: Frame = { tag: "", props: {}, children: [] };
   const stack = [root];
   for (const token of tokens) {
@@ -47,7 +52,7 @@ function children(tokens: readonly Token[]): ComponentChild[] {
       if (stack.length > 1) stack.pop();
       (stack[stack.length - 1] ?? root).children.push(element(top));
     } else {
-      top.children.push(leaf(token));
+      top.children.push(leaf(token, code));
     }
   }
   return root.children;
@@ -55,7 +60,7 @@ function children(tokens: readonly Token[]): ComponentChild[] {
 
 function element({ tag, props, children: inner }: Frame): ComponentChild {
   const node = h(tag, props, ...inner);
-  return tag === "table" ? h("div", { class: "table", tabIndex: 0 }, node) : node;
+  return tag === "table" ? h("div", { class: "table", ...scrolls(l10n.t("Table")) }, node) : node;
 }
 
 function props(token: Token): Record<string, unknown> {
@@ -71,10 +76,10 @@ function props(token: Token): Record<string, unknown> {
   return out;
 }
 
-function leaf(token: Token): ComponentChild {
+function leaf(token: Token, code: DrawCode): ComponentChild {
   switch (token.type) {
     case "inline":
-      return h(Fragment, null, ...children(token.children ?? []));
+      return h(Fragment, null, ...children(token.children ?? [], code));
     case "text":
       return token.content;
     case "softbreak":
@@ -85,7 +90,7 @@ function leaf(token: Token): ComponentChild {
       return h("code", { dir: "ltr" }, token.content);
     case "code_block":
     case "fence":
-      return h("pre", { class: "code", dir: "ltr", tabIndex: 0 }, h("code", null, token.content.replace(/\n$/, "")));
+      return code(token.content.replace(/\n$/, ""), token.info.trim());
     case "image": // nothing is loaded for a message
       return h("a", { href: token.attrGet("src") ?? "", title: token.attrGet("src") ?? "" }, token.content || "image");
     case "hr":

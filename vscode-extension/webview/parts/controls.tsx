@@ -48,7 +48,7 @@ export class CopyButton extends Component<CopyProps, { copied: boolean }> {
       this.timer = window.setTimeout(() => this.setState({ copied: false }), 1500);
     };
     return (
-      <button class="copy" title={label} aria-label={label} onClick={() => void copy()}>
+      <button class="plain" title={label} aria-label={label} onClick={() => void copy()}>
         {this.state.copied ? l10n.t("Copied") : l10n.t("Copy")}
       </button>
     );

@@ -3,14 +3,15 @@ import * as l10n from "@vscode/l10n";
 import { Component, type ComponentChild, type VNode } from "preact";
 import type { Context, Item } from "../../../editors/protocol";
 import { oneLine, sizeText } from "../../src/model/text";
+import { CodeBox } from "../code/box";
 import { codeAt, type Block, type Group } from "../markdown/blocks";
-import { markdown } from "../markdown/render";
+import { markdown, type DrawCode } from "../markdown/render";
 import { readAtOnce, readMore } from "../reading";
 import type { ConversationRow, Reading } from "../rows";
 import type { Store } from "../store";
 import { lastLines } from "../../src/model/terminal";
 import { Approve } from "./approval";
-import { CopyButton, Disclosure } from "./controls";
+import { Disclosure } from "./controls";
 
 type RowOf<K extends ConversationRow["kind"]> = Extract<ConversationRow, { kind: K }>;
 
@@ -91,21 +92,28 @@ class MarkdownBlock extends Component<BlockProps> {
   }
 
   override render({ block, definitions, whole, store }: BlockProps): ComponentChild {
-    if (block.kind === "markdown") return markdown(block.text, definitions);
+    if (block.kind === "markdown") return markdown(block.text, definitions, innerCode(block.open, store));
     return (
-      <div class={`code-block${block.first ? " first" : ""}${block.last ? " last" : ""}`}>
-        {block.first && (
-          <div class="code-head">
-            <span>{block.fence?.info.split(/\s/)[0]}</span>
-            <CopyButton text={() => codeAt(whole, block)} store={store} label={l10n.t("Copy Code")} />
-          </div>
-        )}
-        <pre class="code" dir="ltr" tabIndex={0}>
-          <code>{block.text}</code>
-        </pre>
-      </div>
+      <CodeBox
+        text={block.text}
+        info={block.fence?.info ?? ""}
+        first={block.first}
+        last={block.last}
+        open={block.open}
+        before={() => whole.slice(block.from, block.from + block.at)}
+        whole={() => codeAt(whole, block)}
+        store={store}
+      />
     );
   }
+}
+
+/** Draws code that is within something else, such as a list. */
+function innerCode(open: boolean, store: Store): DrawCode {
+  const nothing = (): string => "";
+  return (text, info) => (
+    <CodeBox text={text} info={info} first last open={open} before={nothing} whole={() => text} store={store} />
+  );
 }
 
 /** The rest of a long message comes by itself, unless it is very long. */
@@ -176,7 +184,7 @@ export function ReasoningRow({ row, store }: { row: RowOf<"reasoning">; store: S
         </>
       }
     >
-      <div class="agent">{markdown(text.slice(0, 64 * 1024), "")}</div>
+      <div class="agent">{markdown(text.slice(0, 64 * 1024), "", innerCode(false, store))}</div>
     </Disclosure>
   );
 }

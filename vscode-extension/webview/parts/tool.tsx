@@ -3,7 +3,9 @@ import * as l10n from "@vscode/l10n";
 import type { ComponentChild, VNode } from "preact";
 import type { FileChange, Item } from "../../../editors/protocol";
 import { durationText, itemStatusText, sizeText } from "../../src/model/text";
+import { DiffCode } from "../code/diff";
 import { filesOf, type DiffFile } from "../diff";
+import { scrolls } from "../focus";
 import { readMore, streamOf } from "../reading";
 import type { ConversationRow, Reading } from "../rows";
 import type { Store } from "../store";
@@ -114,7 +116,7 @@ function Body({ row, store }: { row: ToolRowData; store: Store }): ComponentChil
 
 function Preview({ children }: { children: ComponentChild }): VNode {
   return (
-    <pre class="output" dir="ltr" tabIndex={0}>
+    <pre class="output" dir="ltr" {...scrolls(l10n.t("Output"))}>
       {children}
     </pre>
   );
@@ -178,7 +180,7 @@ function More({ item, reading, store, text }: MoreProps): VNode {
     <div class="buttons">
       {reading?.problem && <div class="problem">{reading.problem}</div>}
       {more && reading.end < shownBytes && (
-        <button disabled={reading.loading} onClick={() => void readMore(store, item, readStep)}>
+        <button aria-disabled={reading.loading} onClick={() => void readMore(store, item, readStep)}>
           {reading.end === 0
             ? l10n.t("Show All ({0})", sizeText(reading.total))
             : l10n.t("Show More ({0})", readText(reading))}
@@ -221,11 +223,7 @@ function FileDiff({ file, lines, store }: { file: DiffFile; lines: DiffFile["lin
         <FileButton path={file.path} line={file.line} store={store} />
         <span class="added">+{file.added}</span> <span class="removed">−{file.removed}</span>
       </div>
-      <pre class="diff" dir="ltr" tabIndex={0}>
-        {lines.map(({ kind, text }) => (
-          <span class={kind}>{text + "\n"}</span>
-        ))}
-      </pre>
+      <DiffCode lines={lines} path={file.path} />
     </div>
   );
 }

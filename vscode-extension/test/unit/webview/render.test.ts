@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { VNode } from "preact";
-import { markdown, safeLink } from "../../../webview/markdown/render";
+import { h, type VNode } from "preact";
+import { markdown, safeLink, type DrawCode } from "../../../webview/markdown/render";
 
 /** The elements as text, in the manner of HTML. */
 function shown(node: unknown): string {
@@ -11,11 +11,16 @@ function shown(node: unknown): string {
   const { type, props } = node as VNode<Record<string, unknown>>;
   const inner = shown(props.children);
   if (typeof type !== "string") return inner;
-  const attributes = Object.entries(props).filter(([name]) => !["children", "dir", "tabIndex", "title"].includes(name));
+  const attributes = Object.entries(props).filter(
+    ([name]) => !["children", "dir", "tabIndex", "title", "role", "aria-label"].includes(name),
+  );
   return `<${type}${attributes.map(([name, value]) => ` ${name}=${String(value)}`).join("")}>${inner}</${type}>`;
 }
 
-const html = (text: string, definitions = ""): string => shown(markdown(text, definitions));
+/** Code as it is drawn here. */
+const plain: DrawCode = (text, info) => h("pre", { lang: info }, text);
+
+const html = (text: string, definitions = ""): string => shown(markdown(text, definitions, plain));
 
 describe("Markdown", () => {
   it("becomes elements", () => {
@@ -33,7 +38,7 @@ describe("Markdown", () => {
 
   it("takes no HTML", () => {
     assert.equal(html("<img src=x onerror=alert(1)>"), "<p><img src=x onerror=alert(1)></p>");
-    assert.equal((markdown("<b>x</b>", "").props as { children: VNode }).children.type, "p");
+    assert.equal((markdown("<b>x</b>", "", plain).props as { children: VNode }).children.type, "p");
     assert.equal(html("a <script>b</script>"), "<p>a <script>b</script></p>");
   });
 
