@@ -12,7 +12,7 @@ import {
   State,
   type ChildProcessInfo,
   type LanguageClientOptions,
-} from "vscode-languageclient/node";
+} from "./languageclient";
 import {
   eventMethod,
   methods,
