@@ -1,8 +1,10 @@
 // The commands that look into a session and around it: what the model would see, the ports of the sandbox, the MCP servers.
 import { env, l10n, Uri, window } from "vscode";
-import type { ContextPart, MCPServer } from "../../../editors/protocol";
+import type { MCPServer } from "../../../editors/protocol";
 import type { Ctx } from "../ctx";
-import { oneLine, shortNumber } from "../model/text";
+import { contextReport } from "../model/contextreport";
+import { oneLine } from "../model/text";
+import { title } from "../sessions/tree";
 import { showReport } from "./report";
 import { given, target } from "./target";
 
@@ -44,20 +46,8 @@ function portProblem(text: string): string | undefined {
 /** Shows what the model would be told if a question were asked now. */
 export async function showContext(ctx: Ctx, argument?: unknown): Promise<void> {
   const { id, session } = await target(ctx, argument);
-  const { tokens, window: size, parts, model } = await ctx.rpc.request("context", { sessionId: id });
-  const heading = l10n.t(
-    "{0}: about {1} of {2} tokens of {3}",
-    session.title,
-    shortNumber(tokens),
-    shortNumber(size),
-    model,
-  );
-  await showReport("Sandbox Agent Context.txt", [heading, "", ...parts.map(partText)].join("\n"));
-}
-
-function partText({ kind, name, detail, tokens }: ContextPart): string {
-  const about = detail ? ` (${oneLine(detail)})` : "";
-  return `${shortNumber(tokens).padStart(7)}  ${kind}: ${oneLine(name)}${about}`;
+  const told = await ctx.rpc.request("context", { sessionId: id });
+  await showReport("Sandbox Agent Context.txt", contextReport(title(session), told));
 }
 
 /** Shows the MCP servers that the user has configured, how they are, and their tools. */
