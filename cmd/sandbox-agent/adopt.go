@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"sandboxagent/editors"
@@ -27,7 +26,7 @@ func (a *app) adoptVerb() *cobra.Command {
 			if p.OnConflict, err = conflictRule(onConflict); err != nil {
 				return err
 			}
-			p.SessionID, p.RequestID = args[0], uuid.NewString()
+			p.SessionID = args[0]
 			result, err := call(ctx, c, editors.Adopt, p)
 			if err != nil {
 				return err

@@ -51,7 +51,8 @@ type app struct {
 	open           func(a *app) (product, error) // the installation, at most once
 	examining      bool                          // the installation is opened as far as possible, to say what is wrong with it
 	json           bool
-	status         int // of a verb that ended without an error
+	unanswered     *request // of which nobody knows what became
+	status         int      // of a verb that ended without an error
 }
 
 func newApp(stdin, stdout, stderr *os.File, env config.Env) *app {

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"sandboxagent/editors"
@@ -65,7 +64,7 @@ func (o *sessionFlags) params(a *app) (editors.NewParams, error) {
 	if err != nil {
 		return editors.NewParams{}, err
 	}
-	p := editors.NewParams{RequestID: uuid.NewString(), WorkspaceFolder: folder, Model: o.model}
+	p := editors.NewParams{WorkspaceFolder: folder, Model: o.model}
 	if p.ApprovalMode, err = approvalMode(o.approve); err != nil {
 		return p, err
 	}
@@ -138,26 +137,42 @@ func (a *app) ask(ctx context.Context, o askOptions, args []string) error {
 	f.connect(p)
 	defer f.close()
 	ctx = a.patient(ctx)
-	if f.session, err = a.target(ctx, f, p, o, made); err != nil {
+	asking, asked := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer asked()
+	if f.session, err = a.target(asking, f, p, o, made); err != nil {
 		return err
 	}
-	snapshot, err := f.attach(ctx, nil)
+	snapshot, err := f.attach(asking, nil)
 	if err != nil {
 		return err
 	}
 	f.last = snapshot.Seq
+	answer, err := a.send(asking, f, editors.AskParams{SessionID: f.session, Text: text, Context: parts, Model: o.model})
+	if err != nil {
+		return err
+	}
 	signal.Notify(a.signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(a.signals)
-	if err := a.send(ctx, f, editors.AskParams{RequestID: uuid.NewString(), SessionID: f.session, Text: text, Context: parts, Model: o.model}); err != nil {
+	asked()
+	if err := f.catchUp(ctx, answer, snapshot); err != nil {
 		return err
+	}
+	a.status, err = f.run(ctx)
+	return err
+}
+
+// catchUp takes what was there before the question, or, of one that was asked before, what has come of it since.
+func (f *follower) catchUp(ctx context.Context, asked editors.AskResult, snapshot editors.AttachResult) error {
+	if 0 < asked.Seq && asked.Seq <= snapshot.Seq {
+		f.last = asked.Seq
+		return f.resync(ctx)
 	}
 	for _, approval := range snapshot.PendingApprovals {
 		if err := f.ask(approval); err != nil {
 			return err
 		}
 	}
-	a.status, err = f.run(ctx)
-	return err
+	return nil
 }
 
 // text returns the question: the arguments, or stdin for "-".
@@ -192,6 +207,7 @@ func (a *app) target(ctx context.Context, f *follower, p product, o askOptions, 
 		found, err := latest(ctx, f.conn, p.HostID(), made.WorkspaceFolder, editors.BackendKind(o.backend))
 		if err == nil && found != nil {
 			id, mode = found.ID, found.ApprovalMode
+			requestOf(ctx).found(id)
 		}
 		return err
 	}
@@ -220,7 +236,7 @@ func (a *app) target(ctx context.Context, f *follower, p product, o askOptions, 
 }
 
 // send asks, taking events meanwhile: the answer comes after those it caused.
-func (a *app) send(ctx context.Context, f *follower, p editors.AskParams) error {
+func (a *app) send(ctx context.Context, f *follower, p editors.AskParams) (editors.AskResult, error) {
 	type answer struct {
 		editors.AskResult
 		err error
@@ -237,15 +253,15 @@ func (a *app) send(ctx context.Context, f *follower, p editors.AskParams) error 
 			before = append(before, e)
 		case asked := <-answered:
 			if asked.err != nil {
-				return asked.err
+				return editors.AskResult{}, asked.err
 			}
 			f.begin(a, asked.AskResult)
 			for _, e := range before {
 				if err := f.take(ctx, e); err != nil {
-					return err
+					return editors.AskResult{}, err
 				}
 			}
-			return nil
+			return asked.AskResult, nil
 		}
 	}
 }

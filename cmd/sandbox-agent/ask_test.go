@@ -79,8 +79,9 @@ func TestAskFindsItsSession(t *testing.T) {
 		{ID: "elsewhere", HostID: "other"},
 		{ID: "s1", HostID: "host", ApprovalMode: editors.ApprovalAsk, Backend: editors.Backend{Kind: editors.Local}},
 	}
-	require.Equal(t, statusDone, runVerb(t, f, "ask", "--approve", "auto", "hi").status)
-	require.Equal(t, []editors.ConfigureParams{{SessionID: "s1", ApprovalMode: editors.ApprovalAuto}}, f.changed)
+	require.Equal(t, statusDone, runVerb(t, f, "ask", "--request-id", "r", "--approve", "auto", "hi").status)
+	require.Equal(t, "r", f.asked[0].RequestID)
+	require.Equal(t, []editors.ConfigureParams{{RequestID: "r/configure", SessionID: "s1", ApprovalMode: editors.ApprovalAuto}}, f.changed)
 	require.Empty(t, f.made)
 
 	f.sink = nil

@@ -89,6 +89,7 @@ func (a *app) sessionArg(ctx context.Context, c lsp.Conn, hostID, workspace stri
 		return "", editors.Errorf(editors.CodeNotFound, "there is no session of %s", folderPath(folder)).
 			WithRemedy("Ask something there, or name a session; see: sandbox-agent sessions")
 	}
+	requestOf(ctx).found(found.ID)
 	return found.ID, nil
 }
 

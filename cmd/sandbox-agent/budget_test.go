@@ -25,8 +25,8 @@ func TestBudgetsAreReadAndShown(t *testing.T) {
 
 func TestConfigureABudget(t *testing.T) {
 	f := newFake()
-	require.Equal(t, statusDone, runVerb(t, f, "configure", "s1", "--budget", "cost=20").status)
-	require.Equal(t, []editors.ConfigureParams{{SessionID: "s1", Budget: &editors.Budget{Cost: 20}}}, f.changed)
+	require.Equal(t, statusDone, runVerb(t, f, "configure", "--request-id", "r", "s1", "--budget", "cost=20").status)
+	require.Equal(t, []editors.ConfigureParams{{RequestID: "r", SessionID: "s1", Budget: &editors.Budget{Cost: 20}}}, f.changed)
 	require.Equal(t, statusUsage, runVerb(t, f, "configure", "s1", "--budget", "cost=x").status)
 }
 

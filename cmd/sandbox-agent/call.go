@@ -13,6 +13,7 @@ import (
 
 func call[P, R any](ctx context.Context, c lsp.Conn, d editors.Def[P, R], params P) (R, error) {
 	var none R
+	requestOf(ctx).name(d.Name, &params)
 	raw, err := json.Marshal(params)
 	if err != nil {
 		return none, fmt.Errorf("encoding the params of %s: %w", d.Name, err)

@@ -148,6 +148,9 @@ func onCheckpoints[P, R any](
 	})
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) <= own {
+			if cmd.Flags().Changed("request-id") {
+				return usagef("--request-id is for sessions; of a folder's checkpoints there is no record of requests")
+			}
 			return ofFolder(cmd, args)
 		}
 		if *dir != "" {

@@ -165,7 +165,7 @@ func TestCheckpointsOfASession(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local)
 	id := strings.Repeat("ab", 32)
 	editors.Handle(&f.mux, editors.TakeCheckpoint, func(_ context.Context, p editors.CheckpointParams) (editors.CheckpointResult, error) {
-		require.Equal(t, editors.CheckpointParams{SessionID: "s1", Summary: "now"}, p)
+		require.Equal(t, editors.CheckpointParams{RequestID: "r", SessionID: "s1", Summary: "now"}, p)
 		return editors.CheckpointResult{
 			Checkpoint: editors.Checkpoint{ID: id}, Partial: true, Skipped: []editors.Skipped{{Path: "p\x1bipe", Reason: "a pipe"}}, SkippedAll: 3,
 		}, nil
@@ -178,16 +178,16 @@ func TestCheckpointsOfASession(t *testing.T) {
 		return editors.DiffResult{Files: []editors.FileDiff{{Path: "new", Kind: "renamed", OldPath: "old"}, {Path: "d/", Kind: "removed"}}, Truncated: true}, nil
 	})
 	editors.Handle(&f.mux, editors.Restore, func(_ context.Context, p editors.RestoreParams) (editors.RestoreResult, error) {
-		require.Equal(t, editors.RestoreParams{SessionID: "s1", CheckpointID: "abab"}, p)
+		require.Equal(t, editors.RestoreParams{RequestID: "r", SessionID: "s1", CheckpointID: "abab"}, p)
 		return editors.RestoreResult{Restored: []string{"a", "d", "m", "x"}, Files: []editors.FileChange{
 			{Path: "a", Kind: "added"}, {Path: "d", Kind: "removed"}, {Path: "m", Kind: "merged"}, {Path: "x", Kind: "changed"},
 		}, Conflicts: []string{"b"}, Reasons: map[string]string{"b": "it was changed meanwhile"}, Undo: id}, nil
 	})
 	for _, tt := range []struct{ args, stdout, stderr string }{
-		{"checkpoint s1 --summary now", id + "\n", "· It is partial: some files could not be read.\n· \"p\\x1bipe\": a pipe\n· and 2 more\n"},
+		{"checkpoint s1 --request-id r --summary now", id + "\n", "· It is partial: some files could not be read.\n· \"p\\x1bipe\": a pipe\n· and 2 more\n"},
 		{"checkpoints s1", "abababababab  2026-01-02 03:04:05    3  Turn 3\n", ""},
 		{"diff s1 --from abab --path a --path b", "renamed old → new\nremoved d/\n", "· There is more; name paths by --path to see it.\n"},
-		{"restore s1 abab", "created  a\nremoved  d\nmerged   m\nchanged  x\nconflict b (it was changed meanwhile)\n", "· Not restored: 1 of 5.\n· To undo: sandbox-agent restore s1 abababababab\n"},
+		{"restore s1 --request-id r abab", "created  a\nremoved  d\nmerged   m\nchanged  x\nconflict b (it was changed meanwhile)\n", "· Not restored: 1 of 5.\n· To undo: sandbox-agent restore s1 abababababab\n"},
 	} {
 		require.Equal(t, outcome{statusDone, tt.stdout, tt.stderr}, runVerb(t, f, strings.Fields(tt.args)...), tt.args)
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"sandboxagent/editors"
@@ -48,7 +47,7 @@ func (a *app) forkVerb() *cobra.Command {
 }
 
 func (o *forkOptions) params(a *app, args []string) (editors.ForkParams, error) {
-	p := editors.ForkParams{RequestID: uuid.NewString(), Title: o.title, TurnID: o.turn}
+	p := editors.ForkParams{Title: o.title, TurnID: o.turn}
 	if len(args) > 1 {
 		if o.title != "" {
 			return p, usagef("the title is given twice")

@@ -61,6 +61,8 @@ type errorLine struct {
 		Remedy    string       `json:"remedy,omitempty"`
 		Retryable bool         `json:"retryable"`
 		Detail    string       `json:"detail,omitempty"`
+		RequestID string       `json:"requestId,omitempty"` // by which the verb can be repeated, if nobody knows what became of it
+		SessionID string       `json:"sessionId,omitempty"` // for which it is to be repeated, if it was not named
 	} `json:"error"`
 }
 
@@ -69,6 +71,9 @@ func (a *app) printError(e *editors.Error) {
 		var line errorLine
 		line.Error.Code, line.Error.Message = e.Code, e.Message
 		line.Error.Remedy, line.Error.Retryable, line.Error.Detail = e.Remedy, e.Retryable, e.Detail
+		if a.unanswered != nil {
+			line.Error.RequestID, line.Error.SessionID = a.unanswered.id, a.unanswered.session
+		}
 		if err := a.printJSON(line); err != nil {
 			fmt.Fprintln(a.stderr, err)
 		}
@@ -80,6 +85,9 @@ func (a *app) printError(e *editors.Error) {
 	}
 	if e.Remedy != "" {
 		fmt.Fprintln(a.stderr, block(e.Remedy, "  "))
+	}
+	if a.unanswered != nil {
+		fmt.Fprintln(a.stderr, a.unanswered.again())
 	}
 }
 

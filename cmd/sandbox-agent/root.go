@@ -23,11 +23,17 @@ func (a *app) root() *cobra.Command {
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print one JSON object per line")
+	root.AddCommand( // those that change a session
+		a.once(a.askVerb(), editors.Ask.Name, editors.New.Name, editors.Configure.Name), a.once(a.newVerb(), editors.New.Name),
+		a.once(a.switchVerb(), editors.Switch.Name), a.once(a.forkVerb(), editors.Fork.Name), a.once(a.adoptVerb(), editors.Adopt.Name),
+		a.once(a.titleVerb(), editors.Title.Name), a.once(a.configureVerb(), editors.Configure.Name), a.once(a.compactVerb(), editors.Compact.Name),
+		a.once(a.pauseVerb(), editors.Pause.Name), a.once(a.destroyVerb(), editors.Destroy.Name), a.once(a.interruptVerb(), editors.Interrupt.Name),
+		a.once(a.stopVerb(), editors.Stop.Name), a.once(a.approveVerb(), editors.AnswerApproval.Name), a.once(a.rulesVerb(), editors.Rules.Name),
+		a.once(a.queueVerb(), editors.Queue.Name), a.once(a.checkpointVerb(), editors.TakeCheckpoint.Name), a.once(a.restoreVerb(), editors.Restore.Name),
+	)
 	root.AddCommand(
-		a.askVerb(), a.contextVerb(), a.attachVerb(), a.sessionsVerb(), a.newVerb(), a.titleVerb(), a.configureVerb(), a.compactVerb(), a.pauseVerb(),
-		a.switchVerb(), a.forkVerb(), a.adoptVerb(),
-		a.destroyVerb(), a.interruptVerb(), a.stopVerb(), a.approveVerb(), a.rulesVerb(), a.mcpVerb(), a.queueVerb(), a.historyVerb(), a.doctorVerb(), a.workerVerb(),
-		a.checkpointVerb(), a.checkpointsVerb(), a.diffVerb(), a.showVerb(), a.previewVerb(), a.restoreVerb(), a.versionVerb(), a.lspVerb(),
+		a.contextVerb(), a.attachVerb(), a.sessionsVerb(), a.mcpVerb(), a.historyVerb(), a.doctorVerb(), a.workerVerb(),
+		a.checkpointsVerb(), a.diffVerb(), a.showVerb(), a.previewVerb(), a.versionVerb(), a.lspVerb(),
 	)
 	inWords(root)
 	return root

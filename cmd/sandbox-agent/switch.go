@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"sandboxagent/editors"
@@ -72,7 +71,7 @@ func conflictRule(text string) (editors.OnConflict, error) {
 // params returns what the flags ask for, still without a session.
 func (o *switchOptions) params(a *app, backend string) (editors.SwitchParams, error) {
 	p := editors.SwitchParams{
-		RequestID: uuid.NewString(), Backend: editors.Backend{Kind: editors.BackendKind(backend), Image: o.image}, DryRun: o.dryRun, IntoNonEmpty: o.yes,
+		Backend: editors.Backend{Kind: editors.BackendKind(backend), Image: o.image}, DryRun: o.dryRun, IntoNonEmpty: o.yes,
 	}
 	kinds := []editors.BackendKind{editors.Local, editors.Docker, editors.E2B, editors.Daytona}
 	if !slices.Contains(kinds, p.Backend.Kind) {

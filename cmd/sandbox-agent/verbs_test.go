@@ -80,10 +80,12 @@ func TestErrorsOfVerbs(t *testing.T) {
 	editors.Handle(&f.mux, editors.Pause, func(context.Context, editors.SessionParams) (editors.Empty, error) {
 		return editors.Empty{}, editors.Errorf(editors.CodeTemporalUnavailable, "no Temporal server answers").WithRemedy("Start it.")
 	})
-	require.Equal(t, outcome{statusFailed, "", "Error: No Temporal server answers\nStart it.\n"}, runVerb(t, f, "pause", "s1"))
 	require.Equal(t, outcome{
-		statusFailed, `{"error":{"code":"temporalUnavailable","message":"no Temporal server answers","remedy":"Start it.","retryable":true}}` + "\n", "",
-	}, runVerb(t, f, "pause", "--json", "s1"))
+		statusFailed, "", "Error: No Temporal server answers\nStart it.\nRepeated with --request-id r it does nothing twice.\n",
+	}, runVerb(t, f, "pause", "--request-id", "r", "s1"))
+	require.Equal(t, outcome{
+		statusFailed, `{"error":{"code":"temporalUnavailable","message":"no Temporal server answers","remedy":"Start it.","retryable":true,"requestId":"r"}}` + "\n", "",
+	}, runVerb(t, f, "pause", "--json", "--request-id", "r", "s1"))
 }
 
 func TestSmallVerbs(t *testing.T) {
@@ -163,17 +165,17 @@ func TestApprove(t *testing.T) {
 	require.Equal(t, "a1  exec_command: make\n      a2  exec_command: ls\n    it writes x\\na2  exec_command: ls\n    --always allows: make\n",
 		runVerb(t, f, "approve", "--show", "s1").stdout, "no name makes a line of its own")
 	f.snapshot.PendingApprovals[0].Subject = "make"
-	require.Equal(t, outcome{statusDone, "a1 was answered by terminal: allowAlways\nFrom now on this session runs without asking: make\n", ""}, runVerb(t, f, "approve", "--always", "s1"))
-	require.Equal(t, editors.AnswerApprovalParams{SessionID: "s1", ApprovalID: "a1", Decision: editors.DecisionAllowAlways, Scope: editors.ScopeSession}, <-f.answered)
-	out = runVerb(t, f, "approve", "--always", "--pattern", "make x", "--workspace", "s1")
+	require.Equal(t, outcome{statusDone, "a1 was answered by terminal: allowAlways\nFrom now on this session runs without asking: make\n", ""}, runVerb(t, f, "approve", "--request-id", "r", "--always", "s1"))
+	require.Equal(t, editors.AnswerApprovalParams{RequestID: "r", SessionID: "s1", ApprovalID: "a1", Decision: editors.DecisionAllowAlways, Scope: editors.ScopeSession}, <-f.answered)
+	out = runVerb(t, f, "approve", "--request-id", "r", "--always", "--pattern", "make x", "--workspace", "s1")
 	require.Equal(t, "a1 was answered by terminal: allowAlways\nFrom now on all sessions of this folder run without asking: make x\n", out.stdout)
-	require.Equal(t, editors.AnswerApprovalParams{SessionID: "s1", ApprovalID: "a1", Decision: editors.DecisionAllowAlways, Pattern: "make x", Scope: editors.ScopeWorkspace}, <-f.answered)
+	require.Equal(t, editors.AnswerApprovalParams{RequestID: "r", SessionID: "s1", ApprovalID: "a1", Decision: editors.DecisionAllowAlways, Pattern: "make x", Scope: editors.ScopeWorkspace}, <-f.answered)
 	f.snapshot.PendingApprovals = append(f.snapshot.PendingApprovals, editors.Approval{ID: "a2"})
 	out = runVerb(t, f, "approve", "s1")
 	require.Equal(t, statusFailed, out.status)
 	require.Contains(t, out.stderr, "a1 (exec_command: make), a2")
-	require.Equal(t, statusDone, runVerb(t, f, "approve", "--deny", "--feedback", "no", "s1", "a2").status)
-	require.Equal(t, editors.AnswerApprovalParams{SessionID: "s1", ApprovalID: "a2", Decision: editors.DecisionDeny, Feedback: "no"}, <-f.answered)
+	require.Equal(t, statusDone, runVerb(t, f, "approve", "--request-id", "r", "--deny", "--feedback", "no", "s1", "a2").status)
+	require.Equal(t, editors.AnswerApprovalParams{RequestID: "r", SessionID: "s1", ApprovalID: "a2", Decision: editors.DecisionDeny, Feedback: "no"}, <-f.answered)
 }
 
 func TestDoctor(t *testing.T) {
@@ -404,7 +406,7 @@ func TestRules(t *testing.T) {
 	}
 	require.Equal(t, "WHERE                BY    SINCE       PATTERN\nthis session         -     -           npm test *\nthis folder, docker  nvim  2026-01-02  make\n", runVerb(t, f, "rules", "s1").stdout)
 	require.Equal(t, editors.RulesParams{SessionID: "s1", Op: "list"}, f.ruled[1])
-	out := runVerb(t, f, "rules", "--remove", "make", "s1")
+	out := runVerb(t, f, "rules", "--request-id", "r", "--remove", "make", "s1")
 	require.Equal(t, "Asked about again in this session: npm test *\nAsked about again in this folder, docker: make\n", out.stdout)
-	require.Equal(t, editors.RulesParams{SessionID: "s1", Op: "remove", Pattern: "make"}, f.ruled[2])
+	require.Equal(t, editors.RulesParams{RequestID: "r", SessionID: "s1", Op: "remove", Pattern: "make"}, f.ruled[2])
 }
