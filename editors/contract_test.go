@@ -131,6 +131,20 @@ func TestSchemaAndDispatchAgree(t *testing.T) {
 	require.Greater(t, refused, 200)
 }
 
+// TestWhatIsNotDurableIsSaid holds the table, the code that numbers events and the first guarantee of the docs together.
+func TestWhatIsNotDurableIsSaid(t *testing.T) {
+	var passing []string
+	for _, e := range editors.Events() {
+		require.Equal(t, e.Durable, e.Type.Durable(), e.Type)
+		if !e.Durable {
+			passing = append(passing, "`"+string(e.Type)+"`")
+		}
+	}
+	docs, err := os.ReadFile("../docs/protocol.md")
+	require.NoError(t, err)
+	require.Contains(t, string(docs), "\n1. Durable events (all but "+strings.Join(passing, " and ")+") arrive")
+}
+
 func TestEventsFitTheSchema(t *testing.T) {
 	schema := compiler(t).MustCompile("schema.json#/$defs/EventMessage")
 	for _, doc := range editors.Events() {
