@@ -48,6 +48,7 @@ func (i *install) pending(session string) []editors.Approval {
 }
 
 func TestAnApprovalOutlivesEverybodyWhoKnewOfIt(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules(runs("log", "Logged.", "echo once >> log")))
 	e := i.editor(`{}`)
 	var asked editors.AskResult
@@ -79,6 +80,7 @@ func TestAnApprovalOutlivesEverybodyWhoKnewOfIt(t *testing.T) {
 }
 
 func TestOfTwoAnswersAtOnceOneCounts(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules(runs("log", "Done.", "echo once >> log")))
 	question := i.asked("log it")
 	one, two := i.start("attach", question.SessionID), i.start("attach", question.SessionID)
@@ -102,6 +104,7 @@ func TestOfTwoAnswersAtOnceOneCounts(t *testing.T) {
 }
 
 func TestAnEditedPatternAllowsWhatItShows(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules(
 		runs("build", "Built.", "./build.sh one", "./build.sh two", "./build.sh three; touch other"),
 		runs("more", "More.", "./build.sh four"),
@@ -141,6 +144,7 @@ func TestAnEditedPatternAllowsWhatItShows(t *testing.T) {
 }
 
 func TestAWorkspaceOnlyRestricts(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules(runs("go", "Went.", "touch hostile", "./mine.sh", "rm .sandbox-agent/policy.json", "./forbidden.sh")))
 	i.write(store.WorkspaceFile, `{"allow": ["touch hostile", "rm .sandbox-agent/policy.json"], "deny": ["forbidden.sh"]}`)
 	for _, name := range []string{"mine.sh", "forbidden.sh"} {
@@ -171,6 +175,7 @@ func TestAWorkspaceOnlyRestricts(t *testing.T) {
 }
 
 func TestABrokenPolicyIsToldAndAllowsNothing(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules(runs("look", "Seen.", "ls")))
 	require.NoError(t, os.MkdirAll(filepath.Dir(i.paths.PolicyFile), 0o700))
 	require.NoError(t, os.WriteFile(i.paths.PolicyFile, []byte("{\n\"alow\": []}"), 0o600))
@@ -192,6 +197,7 @@ func TestABrokenPolicyIsToldAndAllowsNothing(t *testing.T) {
 }
 
 func TestAnotherModeDecidesWhatIsPending(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules(runs("write", "Written.", "echo x > file")))
 	question := i.asked("write")
 	follow := i.start("attach", question.SessionID)

@@ -14,6 +14,7 @@ import (
 )
 
 func TestAskShowsAToolCallAndAnAnswer(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules(call("what is here", "exec_command", `{"command":"ls; exit 3"}`, "There is hello.txt.")))
 	i.write("hello.txt", "hi\n")
 	s := i.start("ask", "--workspace", i.work, "--approve", "never", "what is here?")
@@ -74,6 +75,7 @@ func call(part, tool, arguments, text string) []modeltest.Rule {
 }
 
 func TestTwoClientsSeeTheSameEvents(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules(call("wait", "exec_command", `{"command":"until [ -e go ]; do sleep 0.05; done; echo went"}`, "It went.")))
 	first := i.start("ask", "--workspace", i.work, "--approve", "never", "wait")
 	started := first.until("the command", func(e editors.EventMessage) bool {
@@ -103,6 +105,7 @@ func lines(events []editors.EventMessage, from, to int64) []string {
 }
 
 func TestTheModelRemembersTheConversation(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules(say("my name is Ada", "Hello Ada."), modeltest.Rule{
 		Match: modeltest.Match{LastUser: "what is my name", Contains: "my name is Ada"}, Respond: modeltest.Answer{Text: "Ada."},
 	}))
@@ -115,6 +118,7 @@ func TestTheModelRemembersTheConversation(t *testing.T) {
 }
 
 func TestAnEditShowsAUnifiedDiffAndTouchesNothingElse(t *testing.T) {
+	t.Parallel()
 	patch := "*** Begin Patch\n*** Update File: a.txt\n@@\n one\n-two\n+2\n three\n*** End Patch"
 	args, err := json.Marshal(map[string]string{"patch": patch})
 	require.NoError(t, err)
@@ -136,6 +140,7 @@ func TestAnEditShowsAUnifiedDiffAndTouchesNothingElse(t *testing.T) {
 }
 
 func TestAnApprovalThatNobodyCanGiveEndsWithStatus3(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules(call("build", "exec_command", `{"command":"echo built > out"}`, "Built.")))
 	s := i.start("ask", "--workspace", i.work, "--approve", "ask", "build it")
 	require.Equal(t, 3, s.wait(), s.describe())
@@ -155,6 +160,7 @@ func TestAnApprovalThatNobodyCanGiveEndsWithStatus3(t *testing.T) {
 }
 
 func TestOutputThatWasCutCanBeReadByRange(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules(call("print", "exec_command", `{"command":"seq 1 200000"}`, "Printed.")))
 	s := i.start("ask", "--workspace", i.work, "--approve", "never", "print much")
 	require.Zero(t, s.wait(), s.describe())
@@ -165,6 +171,7 @@ func TestOutputThatWasCutCanBeReadByRange(t *testing.T) {
 }
 
 func TestLifeOfASession(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules(say("hello", "Hello.")))
 	var made editors.NewResult
 	i.ok(&made, "new", "--workspace", i.work)

@@ -93,6 +93,7 @@ func (i *install) sandboxes() []string {
 const whereAmI = `test "$PWD" = /workspace && echo in the container || echo in the folder; `
 
 func TestASessionGoesToAContainerAndComesBack(t *testing.T) {
+	t.Parallel()
 	i := inContainers(t, rules(
 		run("step one", whereAmI+`echo 1 > by-agent`, "One."),
 		run("step two", whereAmI+`cat by-agent && sed -i 's/^line 18$/line 18 by the agent/' text && rm old && echo 2 > new`, "Two."),
@@ -136,6 +137,7 @@ func TestASessionGoesToAContainerAndComesBack(t *testing.T) {
 }
 
 func TestConflictsAreTheUsersToDecide(t *testing.T) {
+	t.Parallel()
 	i := inContainers(t, rules(
 		run("edit", `sed -i 's/^line 3$/line 3 by the agent/' text && echo agent > other`, "Edited."),
 		run("nothing", `true`, "Nothing."),
@@ -170,6 +172,7 @@ func TestConflictsAreTheUsersToDecide(t *testing.T) {
 }
 
 func TestAForkGoesItsOwnWay(t *testing.T) {
+	t.Parallel()
 	i := inContainers(t, rules(
 		run("begin", `echo begun > file`, "Begun."),
 		run("go on", `echo parent >> parents; until [ -e go ]; do sleep 0.05; done; echo done`, "Gone on."),
@@ -212,6 +215,7 @@ func TestAForkGoesItsOwnWay(t *testing.T) {
 }
 
 func TestALocalForkHasAFolderOfItsOwn(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules(
 		run("begin", `echo begun > file`, "Begun."),
 		run("other way", `pwd && echo fork > file`, "Otherwise."),
@@ -239,6 +243,7 @@ func TestALocalForkHasAFolderOfItsOwn(t *testing.T) {
 }
 
 func TestASwitchThatCannotBe(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules(run("look", `echo here`, "Looked.")), "DOCKER_HOST=unix:///nowhere/docker.sock")
 	i.write("kept", "kept\n")
 	id := i.session()
@@ -262,6 +267,7 @@ func TestASwitchThatCannotBe(t *testing.T) {
 }
 
 func TestARestoreLeavesWhatAnEditorHasUnsaved(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules(run("change", `echo changed | tee open closed`, "Changed.")))
 	i.write("open", "before\n")
 	i.write("closed", "before\n")
@@ -283,6 +289,7 @@ func TestARestoreLeavesWhatAnEditorHasUnsaved(t *testing.T) {
 }
 
 func TestWhatOneEditorHasUnsavedHoldsForAll(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules(run("change", `echo changed | tee open closed`, "Changed.")))
 	i.write("open", "before\n")
 	i.write("closed", "before\n")
@@ -313,6 +320,7 @@ func TestWhatOneEditorHasUnsavedHoldsForAll(t *testing.T) {
 }
 
 func TestASwitchWaitsForTheTurn(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules(
 		run("wait", `until [ -e go ]; do sleep 0.05; done; echo went > went`, "Waited."),
 		run("where", `pwd; cat went`, "Looked."),
@@ -337,6 +345,7 @@ func TestASwitchWaitsForTheTurn(t *testing.T) {
 }
 
 func TestTheDoctorShowsWhatNoSessionNeeds(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules())
 	i.session()
 	left := func() editors.Check {

@@ -15,6 +15,7 @@ import (
 )
 
 func TestTodaysCarriesReplay(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules(
 		run("begin", `echo begun > file`, "Begun."),
 		run("other way", `echo fork > forks`, "Otherwise."),

@@ -24,6 +24,7 @@ func killedAt(t *testing.T, step string) (i *install, arm func(), died func() bo
 }
 
 func TestAKilledWorkerEndsWhatItHadBegun(t *testing.T) {
+	t.Parallel()
 	elsewhere := func(t *testing.T, i *install, id string) string {
 		dir := filepath.Join(t.TempDir(), "elsewhere")
 		i.ok(nil, "switch", "--session", id, "--into", dir, "local")

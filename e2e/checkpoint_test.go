@@ -11,6 +11,7 @@ import (
 // TestATurnCanBeUndone restores what a turn's command did behind the agent's back, keeps what the user did since, and undoes
 // the restore.
 func TestATurnCanBeUndone(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules(call("clean up", "exec_command", `{"command":"rm precious.txt; echo junk > junk.txt; echo changed > both.txt"}`, "Cleaned.")))
 	i.write("precious.txt", "precious\n")
 	i.write("both.txt", "as it was\n")

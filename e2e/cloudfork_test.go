@@ -13,6 +13,7 @@ import (
 // A fork that goes to a cloud leaves secrets and ignored files behind. Its parent keeps them, whenever it adopts what the fork
 // has changed.
 func TestAdoptingFromACloudTakesNothingThatStayed(t *testing.T) {
+	t.Parallel()
 	c := inClouds(t, rules(
 		run("first", `echo 1 > cloud && rm old`, "First."),
 		run("second", `echo 2 > cloud`, "Second."),
@@ -47,6 +48,7 @@ func TestAdoptingFromACloudTakesNothingThatStayed(t *testing.T) {
 
 // A checkpoint of a turn in a cloud has neither secrets nor ignored files. Restoring it in the folder does not remove them.
 func TestRestoringWhatWasPicturedInACloudRemovesNothingThatStayed(t *testing.T) {
+	t.Parallel()
 	c := inClouds(t, rules(run("there", `echo 1 > cloud`, "There."), run("here", `echo 2 > here`, "Here.")))
 	c.project()
 	id := c.session()

@@ -74,8 +74,10 @@ func (i *install) requireNotInHistory(workflowID, sessionID, secret string) {
 }
 
 func TestAKeyThatOnlyTheEditorGave(t *testing.T) {
+	t.Parallel()
 	for kind, key := range keys {
 		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
 			c := inClouds(t, rules(
 				run("step one", lookAround+`echo 1 > one`, "One."),
 				run("step two", `cat one`, "Two."),
@@ -118,6 +120,7 @@ func TestAKeyThatOnlyTheEditorGave(t *testing.T) {
 }
 
 func TestAServerInACloudIsReached(t *testing.T) {
+	t.Parallel()
 	for kind := range keys {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
@@ -175,6 +178,7 @@ var lives = map[editors.BackendKind]struct {
 }
 
 func TestATurnOutlivesTheLifeOfAnIdleSandbox(t *testing.T) {
+	t.Parallel()
 	for kind, l := range lives {
 		t.Run(string(kind), func(t *testing.T) {
 			if kind == editors.Daytona && os.Getenv("SANDBOX_TEST_FULL") != "1" {
@@ -206,6 +210,7 @@ func (i *install) within(d time.Duration, what string, cond func() bool) {
 }
 
 func TestAWorkerKilledWhileASessionBeginsInACloud(t *testing.T) {
+	t.Parallel()
 	for kind := range keys {
 		for _, step := range []string{carry.StepOpened, carry.StepFilled, carry.StepHealthy, "the request to make it"} {
 			t.Run(string(kind)+" at "+step, func(t *testing.T) {

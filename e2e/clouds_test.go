@@ -5,9 +5,11 @@
 package e2e
 
 import (
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,6 +34,11 @@ func TestMain(m *testing.M) {
 		os.Exit(e2btest.Daemon())
 	case daytonatest.Invoked():
 		os.Exit(daytonatest.Daemon())
+	}
+	flag.Parse()
+	parallel := flag.Lookup("test.parallel")
+	if parallel.Value.String() == parallel.DefValue { // which is for tests that compute; these wait most of the time
+		_ = parallel.Value.Set(strconv.Itoa(2 * runtime.NumCPU()))
 	}
 	os.Exit(m.Run())
 }
@@ -172,6 +179,7 @@ func leftOut(c editors.Carry) []string {
 const lookAround = `[ -e .env ] && echo secret; [ -e build ] && echo ignored; env | grep -E 'E2B|DAYTONA|e2b_|dtn_'; ./tool; `
 
 func TestARoundTripThroughTheClouds(t *testing.T) {
+	t.Parallel()
 	image := testimage.Need(t)
 	c := inClouds(t, rules(
 		run("step local", `echo 1 > by-agent`, "One."),
@@ -226,8 +234,10 @@ func TestARoundTripThroughTheClouds(t *testing.T) {
 }
 
 func TestASessionBegunInACloud(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []editors.BackendKind{editors.E2B, editors.Daytona} {
 		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
 			c := inClouds(t, rules(
 				run("step one", lookAround+`cat text sub/deep/file | wc -l; git log --format=%s; echo 1 > one`, "One."),
 				run("step two", `cat one && echo 2 > two`, "Two."),
@@ -277,6 +287,7 @@ func notices(events []editors.EventMessage) string {
 }
 
 func TestNoSecretComesToACloudByARestoreOrAnAdoption(t *testing.T) {
+	t.Parallel()
 	c := inClouds(t, rules(
 		run("work", `echo w > work`, "Worked."),
 		run("look", `ls -A | tr '\n' ' '`, "Looked."),
@@ -307,6 +318,7 @@ func TestNoSecretComesToACloudByARestoreOrAnAdoption(t *testing.T) {
 }
 
 func TestASlowCloudThatLosesAnAnswerMakesOneSandbox(t *testing.T) {
+	t.Parallel()
 	c := inClouds(t, rules(run("look", `./tool`, "Looked.")))
 	c.project()
 	c.e2b.Inject(cloudtest.Fault{Op: "create", Lost: true})
@@ -320,6 +332,7 @@ func TestASlowCloudThatLosesAnAnswerMakesOneSandbox(t *testing.T) {
 }
 
 func TestACloudThatFailsMakesNoSession(t *testing.T) {
+	t.Parallel()
 	c := inClouds(t, rules(), "E2B_API_KEY=e2b_0000000000000000000000000000000000000000")
 	c.project()
 	_, message, _ := c.refused("new", "--workspace", c.work, "--backend", "e2b")
@@ -331,6 +344,7 @@ func TestACloudThatFailsMakesNoSession(t *testing.T) {
 }
 
 func TestCloudsWithoutAKey(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules())
 	i.ok(nil, "worker", "start")
 	for kind, key := range map[editors.BackendKind]string{editors.E2B: "E2B_API_KEY", editors.Daytona: "DAYTONA_API_KEY"} {

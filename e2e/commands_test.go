@@ -152,6 +152,7 @@ func containsOne(text string, parts []string) bool {
 }
 
 func TestOneCommandIsStoppedAndTheTurnGoesOn(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules(steps("wait",
 		modeltest.ToolCall{Name: "exec_command", Arguments: json.RawMessage(`{"command":"setsid sleep 4715 & echo begun; sleep 4715"}`)},
 		modeltest.ToolCall{Name: "exec_command", Arguments: json.RawMessage(`{"command":"echo goes on"}`)},
@@ -184,6 +185,7 @@ func TestOneCommandIsStoppedAndTheTurnGoesOn(t *testing.T) {
 }
 
 func TestABackgroundCommandOutlivesItsTurnAndItsEndIsTold(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules(
 		call("serve", "exec_command", `{"command":"until [ -e go ]; do sleep 0.05; done; exit 3","background":true}`, "It runs."),
 		say("and now", "It has ended."),

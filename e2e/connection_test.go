@@ -97,6 +97,7 @@ func connected(is bool) func(editors.EventMessage) bool {
 }
 
 func TestTheTerminalSaysWhatIsMissingAndWhenItIsBack(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules(call("wait", "exec_command", `{"command":"until [ -e go ]; do sleep 0.05; done"}`, "It went.")))
 	screen, err := os.Create(filepath.Join(i.home, "screen"))
 	require.NoError(t, err)

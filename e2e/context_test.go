@@ -26,6 +26,7 @@ func (i *install) requested() []string {
 }
 
 func TestTheAgentFollowsTheWorkspacesInstructions(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules(call("look", "read_file", `{"path":"sub/a.txt"}`, "Looked."), modeltest.Rule{
 		Match: modeltest.Match{LastUser: "again", Step: n(0)}, Respond: modeltest.Answer{Text: "Again."},
 	}, modeltest.Rule{
@@ -52,6 +53,7 @@ func TestTheAgentFollowsTheWorkspacesInstructions(t *testing.T) {
 }
 
 func TestInstructionsInAContainer(t *testing.T) {
+	t.Parallel()
 	i := inContainers(t, rules(say("hello", "Hello.")))
 	i.write("AGENTS.md", "root rules")
 	s := i.start("ask", "--workspace", i.work, "--backend", "docker", "hello")
@@ -69,6 +71,7 @@ func steps(part string, calls ...modeltest.ToolCall) []modeltest.Rule {
 }
 
 func TestWhatTheUserChangedMeanwhileIsNotOverwritten(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules(steps("change it",
 		modeltest.ToolCall{Name: "read_file", Arguments: json.RawMessage(`{"path":"a.txt"}`)},
 		modeltest.ToolCall{Name: "exec_command", Arguments: json.RawMessage(`{"command":"touch waiting; until [ -e go ]; do sleep 0.05; done"}`)},
@@ -124,6 +127,7 @@ var quoteAndEdit = rules(
 )
 
 func TestTheAgentReadsWhatIsNotSavedAndDoesNotWriteUnderIt(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, quoteAndEdit)
 	i.write("a.txt", "saved\nrest\n")
 	e := i.editor("{}")
@@ -140,6 +144,7 @@ func TestTheAgentReadsWhatIsNotSavedAndDoesNotWriteUnderIt(t *testing.T) {
 }
 
 func TestTheAgentInAContainerReadsAndChangesWhatIsNotSaved(t *testing.T) {
+	t.Parallel()
 	i := inContainers(t, quoteAndEdit)
 	i.write("a.txt", "saved\nrest\n")
 	e := i.editor("{}")
@@ -152,6 +157,7 @@ func TestTheAgentInAContainerReadsAndChangesWhatIsNotSaved(t *testing.T) {
 }
 
 func TestTheAgentChangesWhatIsNotSavedThroughTheEditor(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, quoteAndEdit)
 	i.write("a.txt", "saved\nrest\n")
 	e := i.editor(`{"workspace":{"applyEdit":true,"workspaceEdit":{"documentChanges":true}}}`)
@@ -170,6 +176,7 @@ func TestTheAgentChangesWhatIsNotSavedThroughTheEditor(t *testing.T) {
 }
 
 func TestTheAgentsChangeMeetsTextTypedInAnotherEditorAfterTheQuestion(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules(run("prepare", `printf 'saved\nmiddle\nrest\n' > a.txt`, "Prepared."), steps("change it",
 		modeltest.ToolCall{Name: "exec_command", Arguments: json.RawMessage(`{"command":"touch waiting; until [ -e go ]; do sleep 0.05; done"}`)},
 		modeltest.ToolCall{Name: "apply_patch", Arguments: json.RawMessage(`{"patch":"*** Update File: a.txt\n-rest\n+mine\n"}`)},

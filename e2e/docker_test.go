@@ -73,6 +73,7 @@ func (i *install) docker(args ...string) string {
 }
 
 func TestASessionInAContainer(t *testing.T) {
+	t.Parallel()
 	i := inContainers(t, rules(
 		call("make", "exec_command", `{"command":"cat given && echo made > made && id -u"}`, "Made."),
 		call("look", "exec_command", `{"command":"cat made"}`, "Looked."),
@@ -106,6 +107,7 @@ func TestASessionInAContainer(t *testing.T) {
 }
 
 func TestKilledWorkerFindsTheCommandInTheContainer(t *testing.T) {
+	t.Parallel()
 	i := inContainers(t, rules(call("log", "exec_command", `{"command":"date >> log; for i in 1 2 3 4 5 6; do echo line $i; sleep 1; done"}`, "Logged.")))
 	s := i.start("ask", "--workspace", i.work, "--backend", "docker", "--approve", "never", "log it")
 	session := s.until("the turn", isType(editors.TurnStarted)).SessionID
@@ -122,6 +124,7 @@ func TestKilledWorkerFindsTheCommandInTheContainer(t *testing.T) {
 }
 
 func TestInterruptLeavesNothingInTheContainer(t *testing.T) {
+	t.Parallel()
 	i := inContainers(t, rules(call("wait", "exec_command", `{"command":"setsid sleep 4712 & (sleep 4712 &) ; echo begun; sleep 4712"}`, "?")))
 	s := i.start("ask", "--workspace", i.work, "--backend", "docker", "--approve", "never", "wait")
 	started := s.until("output", func(e editors.EventMessage) bool {
@@ -140,6 +143,7 @@ func TestInterruptLeavesNothingInTheContainer(t *testing.T) {
 }
 
 func TestAnEngineThatIsNotThere(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules(call("run", "exec_command", `{"command":"true"}`, "Could not.")), "DOCKER_HOST=unix:///nowhere/docker.sock")
 	out, _, status := i.run("ask", "--workspace", i.work, "--backend", "docker", "--approve", "never", "--json", "run it")
 	require.Equal(t, 1, status)

@@ -34,6 +34,7 @@ func (i *install) failingAsk(args ...string) failure {
 }
 
 func TestNoKeySaysWhatToSet(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, modeltest.Script{}, "OPENAI_API_KEY=")
 	f := i.failingAsk("--model", "gpt-5.6-sol")
 	require.Contains(t, f.message+f.remedy, "OPENAI_API_KEY")
@@ -43,6 +44,7 @@ func TestNoKeySaysWhatToSet(t *testing.T) {
 }
 
 func TestAWrongKeyIsNamedButNotShown(t *testing.T) {
+	t.Parallel()
 	script := rules(say("hello", "Hello."))
 	script.Key = "another"
 	i := newInstall(t, script)
@@ -52,12 +54,14 @@ func TestAWrongKeyIsNamedButNotShown(t *testing.T) {
 }
 
 func TestAnUnreachableModelSaysWhere(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, modeltest.Script{}, "OPENAI_BASE_URL=http://127.0.0.1:9/v1", "OPENAI_API_KEY=x")
 	f := i.failingAsk()
 	require.Contains(t, f.message, "127.0.0.1:9")
 }
 
 func TestNoTemporalSaysWhatWasTried(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, modeltest.Script{}, "TEMPORAL_ADDRESS=127.0.0.1:9")
 	began := time.Now()
 	out, _, status := i.run("ask", "--workspace", i.work, "--json", "hello")
@@ -69,6 +73,7 @@ func TestNoTemporalSaysWhatWasTried(t *testing.T) {
 }
 
 func TestAModelThatFailsTwiceThenWorks(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, modeltest.Script{Rules: []modeltest.Rule{{
 		Match: modeltest.Match{LastUser: "hello"}, Respond: modeltest.Answer{Text: "Hello at last."}, Fault: &modeltest.Fault{Times: 2, Status: 500},
 	}}})
@@ -81,6 +86,7 @@ func TestAModelThatFailsTwiceThenWorks(t *testing.T) {
 }
 
 func TestAStreamCutHalfWayGivesOneCleanText(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, modeltest.Script{Rules: []modeltest.Rule{{
 		Match: modeltest.Match{LastUser: "hello"}, Respond: modeltest.Answer{Text: "One two three four five six seven."},
 		Chunking: modeltest.Chunking{Bytes: 4}, Fault: &modeltest.Fault{Times: 1, CutAfterChunks: n(4)},
@@ -109,6 +115,7 @@ func reasons(events []editors.EventMessage) string {
 }
 
 func TestARateLimitIsWaitedForAsLongAsTheServerAsks(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, modeltest.Script{Rules: []modeltest.Rule{{
 		Match: modeltest.Match{LastUser: "hello"}, Respond: modeltest.Answer{Text: "Hello at last."},
 		Fault: &modeltest.Fault{Times: 1, Status: 429, RetryAfter: "3"},
@@ -131,6 +138,7 @@ func TestARateLimitIsWaitedForAsLongAsTheServerAsks(t *testing.T) {
 }
 
 func TestASilentModelIsAskedAgain(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, modeltest.Script{Rules: []modeltest.Rule{{
 		Match: modeltest.Match{LastUser: "hello"}, Respond: modeltest.Answer{Text: "One two three four five."},
 		Chunking: modeltest.Chunking{Bytes: 4}, Fault: &modeltest.Fault{Times: 1, StallAfterChunks: n(3)},
@@ -147,6 +155,7 @@ func TestASilentModelIsAskedAgain(t *testing.T) {
 }
 
 func TestTheEffortIsTheSessions(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules(say("hello", "Hello.")))
 	session := i.session()
 	i.done(session, "hello")
@@ -159,6 +168,7 @@ func TestTheEffortIsTheSessions(t *testing.T) {
 
 // TestTheKeyLeaksNowhere looks for the key in everything the installation wrote, and in what its processes show.
 func TestTheKeyLeaksNowhere(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules(call("show", "exec_command", `{"command":"env; cat /proc/$PPID/environ | tr '\\0' '\\n'"}`, "Shown.")))
 	s := i.start("ask", "--workspace", i.work, "--approve", "never", "show the environment")
 	require.Zero(t, s.wait(), s.describe())

@@ -18,6 +18,7 @@ import (
 
 // TestTheUsersFilesChangeOnlyWhereTheAgentWrote takes a folder with everything that breaks lesser tools through ten turns.
 func TestTheUsersFilesChangeOnlyWhereTheAgentWrote(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules(
 		call("write", "apply_patch", `{"patch":"*** Begin Patch\n*** Add File: new/{{turn}}.txt\n+made\n*** End Patch"}`, "Made."),
 		call("list", "list", `{"depth":5}`, "Listed."),

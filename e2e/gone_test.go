@@ -14,6 +14,7 @@ import (
 
 // What needs the folder of a fork that somebody has removed finds it made again, with all that the last checkpoint has.
 func TestTheFolderOfAForkIsMadeAgain(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules(
 		run("begin", `echo begun > file`, "Begun."),
 		run("other way", `echo fork > forks && rm file`, "Otherwise."),

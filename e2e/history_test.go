@@ -25,6 +25,7 @@ import (
 // TestTodaysHistoriesReplay records what a real session and its manager decided and replays it. With SANDBOX_RECORD naming
 // a folder, the histories are kept there: put them into internal/replay/testdata with each release.
 func TestTodaysHistoriesReplay(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules(
 		call("build", "exec_command", `{"command":"echo built; sleep 1"}`, "Built."),
 		call("denied", "exec_command", `{"command":"rm -rf /"}`, "Understood."),
@@ -58,6 +59,7 @@ func TestTodaysHistoriesReplay(t *testing.T) {
 
 // TestTodaysLongTurnsReplay does the same for a session that is compacted, waits at its budget and gets a title.
 func TestTodaysLongTurnsReplay(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rounds(10, 3000))
 	i.configure("[models.scripted]\nwindow = 9000\ninput = 1\noutput = 2\n")
 	id := i.session()

@@ -30,6 +30,7 @@ func (i *install) joining() []string {
 }
 
 func TestAnotherHostFollowsWithoutTheFeed(t *testing.T) {
+	t.Parallel()
 	a := newInstall(t, rules(call("wait", "exec_command", `{"command":"until [ -e go ]; do echo tick; sleep 0.2; done; echo went"}`, "It went.")))
 	first := a.start("ask", "--workspace", a.work, "--approve", "never", "wait")
 	id := first.until("the turn", isType(editors.TurnStarted)).SessionID
@@ -46,6 +47,7 @@ func TestAnotherHostFollowsWithoutTheFeed(t *testing.T) {
 }
 
 func TestAWorkerOfItsOwnJoinsACluster(t *testing.T) {
+	t.Parallel()
 	cluster := newInstall(t, modeltest.Script{})
 	cluster.ok(nil, "worker", "start")
 	script := rules(call("where", "exec_command", `{"command":"pwd"}`, "There."))

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"sandboxagent/editors"
@@ -79,15 +80,12 @@ func (i *install) lookup(name string) (string, bool) {
 	return "", false
 }
 
-// remove stops what runs and deletes the installation; a failed test shows the worker's log.
+// remove kills what runs and deletes the installation; a failed test shows the worker's log.
 func (i *install) remove() {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	_ = i.command(ctx, "worker", "stop").Run()
 	if i.Failed() {
 		i.showLogs()
 	}
-	i.killAll()
+	assert.Eventually(i, i.killAll, patience, 10*time.Millisecond, "the processes of the installation end")
 	_ = os.RemoveAll(i.home)
 }
 
@@ -99,11 +97,14 @@ func (i *install) showLogs() {
 	}
 }
 
-// killAll ends every process whose environment belongs to this installation.
-func (i *install) killAll() {
-	for _, pid := range i.processes() {
+// killAll kills every process whose environment belongs to this installation, and tells whether there was none: one may have
+// started another meanwhile.
+func (i *install) killAll() bool {
+	all := i.processes()
+	for _, pid := range all {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
+	return len(all) == 0
 }
 
 func (i *install) processes() []int {

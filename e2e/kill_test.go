@@ -55,8 +55,10 @@ func temporalPID(i *install) int {
 }
 
 func TestKillDuringACommandRunsItOnce(t *testing.T) {
+	t.Parallel()
 	for name, strike := range victims {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			i := newInstall(t, rules(call("log", "exec_command", `{"command":"date >> log; sleep 8; echo slept"}`, "Logged.")))
 			s := i.start("ask", "--workspace", i.work, "--approve", "never", "log it")
 			session := s.until("the turn", isType(editors.TurnStarted)).SessionID
@@ -74,12 +76,14 @@ func TestKillDuringACommandRunsItOnce(t *testing.T) {
 }
 
 func TestKillDuringModelStreaming(t *testing.T) {
+	t.Parallel()
 	text := strings.Repeat("word ", 400)
 	script := modeltest.Script{Rules: []modeltest.Rule{
 		{Match: modeltest.Match{LastUser: "talk"}, Respond: modeltest.Answer{Text: text}, Chunking: modeltest.Chunking{Bytes: 10, DelayMS: 20}},
 	}}
 	for name, strike := range victims {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			i := newInstall(t, script)
 			s := i.start("ask", "--workspace", i.work, "talk to me")
 			session := s.until("text", isType(editors.ItemDelta)).SessionID
@@ -121,6 +125,7 @@ func (i *install) eventually(what string, cond func() bool) {
 }
 
 func TestAStoppedWorkerDrainsAndTheNextOneGoesOn(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules(call("log", "exec_command", `{"command":"date >> log; sleep 3; echo slept"}`, "Logged.")))
 	s := i.start("ask", "--workspace", i.work, "--approve", "never", "log it")
 	session := s.until("the turn", isType(editors.TurnStarted)).SessionID
@@ -137,6 +142,7 @@ func TestAStoppedWorkerDrainsAndTheNextOneGoesOn(t *testing.T) {
 }
 
 func TestInterruptKillsTheWholeTree(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules(call("wait", "exec_command", `{"command":"setsid sleep 4711 & (sleep 4711 &) ; echo begun; sleep 4711"}`, "?")))
 	s := i.start("ask", "--workspace", i.work, "--approve", "never", "wait")
 	started := s.until("output", func(e editors.EventMessage) bool {
@@ -157,6 +163,7 @@ func TestInterruptKillsTheWholeTree(t *testing.T) {
 }
 
 func TestSeveralStartersStartOneWorker(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules(say("hello", "Hello.")))
 	var all []*stream
 	for range 6 {

@@ -40,6 +40,7 @@ func (i *install) configure(text string) {
 
 // TestALongTurnIsCompactedAndGoesOn forces compactions in the middle of a task.
 func TestALongTurnIsCompactedAndGoesOn(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rounds(30, 3000))
 	i.configure("[models.scripted]\nwindow = 9000\ninput = 1\noutput = 2\n")
 	session := i.session()
@@ -100,6 +101,7 @@ func TestALongTurnIsCompactedAndGoesOn(t *testing.T) {
 
 // TestATurnWaitsAtItsBudget goes on after a restart, and only when it is allowed to.
 func TestATurnWaitsAtItsBudget(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rounds(6, 10))
 	session := i.session()
 	i.ok(nil, "configure", session, "--budget", "turn-calls=4", "--approve", "never")

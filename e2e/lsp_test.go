@@ -156,6 +156,7 @@ func (e *editor) durable() []editors.EventMessage {
 }
 
 func TestAnEditorThatDiesAndAttachesAgainMissesNothing(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules(call("wait", "exec_command", `{"command":"until [ -e go ]; do sleep 0.05; done; echo went"}`, "It went.")))
 	first := i.editor(`{}`)
 	var made editors.NewResult
@@ -188,6 +189,7 @@ func TestAnEditorThatDiesAndAttachesAgainMissesNothing(t *testing.T) {
 }
 
 func TestAGenericLSPClientCanAsk(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules(call("build", "exec_command", `{"command":"echo built > out"}`, "Built it.")))
 	e := i.editor(`{"window":{"workDoneProgress":true,"showMessage":{}}}`)
 	e.next++
@@ -208,6 +210,7 @@ func TestAGenericLSPClientCanAsk(t *testing.T) {
 }
 
 func TestUnsavedTextReachesTheModel(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules(say("what does it say", "Read.")))
 	i.write("a.txt", "saved\n")
 	e := i.editor(`{}`)

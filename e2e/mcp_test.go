@@ -53,6 +53,7 @@ func scripted(t *testing.T, script func(*install) []modeltest.Rule, kinds ...str
 }
 
 func TestAToolOfAServerIsAskedAboutAndRunsOnce(t *testing.T) {
+	t.Parallel()
 	i := scripted(t, func(i *install) []modeltest.Rule {
 		return append(i.uses("first", "note", "one", "Noted."), i.uses("second", "note", "two", "Noted again.")...)
 	})
@@ -95,6 +96,7 @@ func TestAToolOfAServerIsAskedAboutAndRunsOnce(t *testing.T) {
 }
 
 func TestAReadOnlySessionCallsNoServer(t *testing.T) {
+	t.Parallel()
 	i := scripted(t, func(i *install) []modeltest.Rule { return i.uses("first", "note", "one", "So be it.") })
 	s := i.start("ask", "--workspace", i.work, "--approve", "readOnly", "first")
 	require.Zero(t, s.wait(), s.describe())
@@ -103,6 +105,7 @@ func TestAReadOnlySessionCallsNoServer(t *testing.T) {
 }
 
 func TestACallToAServerIsInterrupted(t *testing.T) {
+	t.Parallel()
 	i := scripted(t, func(i *install) []modeltest.Rule { return i.uses("wait", "wait", "", "?") })
 	s := i.start("ask", "--workspace", i.work, "--approve", "never", "wait")
 	started := s.until("its progress", func(e editors.EventMessage) bool {
@@ -119,6 +122,7 @@ func TestACallToAServerIsInterrupted(t *testing.T) {
 }
 
 func TestACallWhoseWorkerDiesIsUnknownAndNotRepeated(t *testing.T) {
+	t.Parallel()
 	i := scripted(t, func(i *install) []modeltest.Rule { return i.uses("wait", "wait", "", "I see.") })
 	s := i.start("ask", "--workspace", i.work, "--approve", "never", "wait")
 	session := s.until("the turn", isType(editors.TurnStarted)).SessionID
@@ -150,6 +154,7 @@ func TestACallWhoseWorkerDiesIsUnknownAndNotRepeated(t *testing.T) {
 }
 
 func TestAServerThatDiesInACallLeavesTheTurn(t *testing.T) {
+	t.Parallel()
 	i := scripted(t, func(i *install) []modeltest.Rule {
 		return append(i.uses("crash", "crash", "", "It died."), i.uses("again", "note", "again", "It lives.")...)
 	}, "broken", "hand")
@@ -169,6 +174,7 @@ func TestAServerThatDiesInACallLeavesTheTurn(t *testing.T) {
 }
 
 func TestServersAreListedAndExamined(t *testing.T) {
+	t.Parallel()
 	i := withServers(t, rules(say("hello", "Hello.")), "broken", "hand")
 	var listed editors.MCPResult
 	i.ok(&listed, "mcp")

@@ -35,6 +35,7 @@ func lastUserOf(t *testing.T, body string) string {
 }
 
 func TestMentionsInTheTextOfATerminalAndAnEditor(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules(say("hello", "Hello.")))
 	i.write("sub/a.txt", "first\nsecond\nthird\n")
 	i.write("b.txt", "saved\n")
@@ -67,6 +68,7 @@ func TestMentionsInTheTextOfATerminalAndAnEditor(t *testing.T) {
 }
 
 func TestImagesReachTheModelAndSurviveCompactionAndForks(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules(
 		steps("what is on", modeltest.ToolCall{Name: "read_file", Arguments: json.RawMessage(`{"path":"sub/other.png"}`)}),
 		say("and now", "Still there."),
@@ -101,6 +103,7 @@ func TestImagesReachTheModelAndSurviveCompactionAndForks(t *testing.T) {
 }
 
 func TestWhatTheAgentWillSeeIsListedAndNothingIsAsked(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules(say("hello", "Hello.")))
 	i.write("AGENTS.md", "the rules of the folder")
 	i.write(".agents/skills/deploy/SKILL.md", "---\nname: deploy\ndescription: how to deploy\n---\n")

@@ -14,6 +14,7 @@ import (
 )
 
 func TestAnEditOfOneLineIsAOneLineDiff(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{
 		"crlf.txt": "one\r\ntwo\r\nthree\r\n", "bom.txt": "\uFEFFone\ntwo\nthree\n", "bomcrlf.txt": "\uFEFFone\r\ntwo\r\nthree\r\n",
 		"noeol.txt": "one\ntwo\nthree", "noeolcrlf.txt": "one\r\ntwo\r\nthree", "latin1.txt": "caf\xe9\ntwo\nna\xefve\n", "mixed.txt": "one\r\ntwo\nthree\r\n",

@@ -26,6 +26,7 @@ func (i *install) orphans() worker.OrphansResult {
 
 // A session that somebody ends in Temporal leaves its sandbox behind, which is found; those of others are not taken for it.
 func TestSandboxesWithoutASessionAreFound(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules(call("look", "exec_command", `{"command":"true"}`, "Looked.")))
 	ask := func() string {
 		s := i.start("ask", "--workspace", i.work, "--new", "--approve", "never", "look")

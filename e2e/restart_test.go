@@ -18,6 +18,7 @@ import (
 
 // TestAnEditorOutlivesItsWorker kills the worker under an attached editor; whatever the editor asks next is answered.
 func TestAnEditorOutlivesItsWorker(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules(say("hello", "Hello.")))
 	e := i.editor(`{}`)
 	var made editors.NewResult
@@ -44,6 +45,7 @@ func TestAnEditorOutlivesItsWorker(t *testing.T) {
 
 // TestFirstAsksShareASession asks at once from several processes in a folder without a session, and in what is none.
 func TestFirstAsksShareASession(t *testing.T) {
+	t.Parallel()
 	i := newInstall(t, rules(say("hello", "Hello.")))
 	link := filepath.Join(i.home, "link")
 	require.NoError(t, os.Symlink(i.work, link))
@@ -79,6 +81,7 @@ func TestFirstAsksShareASession(t *testing.T) {
 
 // TestWithoutAWorkerRequestsAreHeld has a cluster whose worker is gone: requests say so, and are carried out by the next.
 func TestWithoutAWorkerRequestsAreHeld(t *testing.T) {
+	t.Parallel()
 	cluster := newInstall(t, modeltest.Script{})
 	cluster.ok(nil, "worker", "start")
 	script := rules(call("wait", "exec_command", `{"command":"sleep 4712"}`, "?"))

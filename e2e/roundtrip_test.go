@@ -29,6 +29,7 @@ func carried(picture map[string]string) map[string]string {
 }
 
 func TestARoundTripKeepsEverything(t *testing.T) {
+	t.Parallel()
 	i := inContainers(t, rules())
 	horrors(t, i.work)
 	require.NoError(t, os.Remove(filepath.Join(i.work, "unreadable")), "which is refused")
@@ -54,6 +55,7 @@ func TestARoundTripKeepsEverything(t *testing.T) {
 }
 
 func TestTheAgentsCommitsComeHome(t *testing.T) {
+	t.Parallel()
 	i := inContainers(t, rules(
 		run("commit", `git -c user.name=a -c user.email=a@example.org commit -qam "by the agent" && git log --oneline | wc -l`, "Committed."),
 		run("hook", `echo true > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit; git config core.editor true; echo done`, "Hooked."),
