@@ -1,32 +1,32 @@
 // The commands that talk to the agent: ask, steer, queue, interrupt.
-import { l10n, Range, window, workspace, type TextEditor } from "vscode";
+import { l10n, window, workspace, type TextEditor } from "vscode";
 import type { Context, QueuedMessage } from "../../../editors/protocol";
 import type { Ctx } from "../ctx";
 import { busy } from "../model/session";
 import { oneLine } from "../model/text";
 import { sayInfo } from "../say";
 import { title } from "../sessions/tree";
-import { given, named, target, targetOrNew } from "./target";
+import { given, named, target, targetFor, targetOrNew } from "./target";
 
 const longestSelection = 100_000; // UTF-16 units of a selection that go along as text
 
 /** Asks, and shows the conversation. The text may come with the argument. */
 export async function ask(ctx: Ctx, argument?: unknown): Promise<void> {
   const text = given(argument, "text") ?? (await input(prompt(ctx, argument), l10n.t("Why does the login test fail?")));
-  if (text) await send(ctx, argument, text, []);
+  if (text) await send(ctx, text, [], () => targetOrNew(ctx, argument));
 }
 
 /** Asks about what is selected in the active editor. */
 export async function askAboutSelection(ctx: Ctx, argument?: unknown): Promise<void> {
   const editor = window.activeTextEditor;
   const context = editor && selection(editor);
-  if (!context) {
+  if (!editor || !context) {
     sayInfo(l10n.t("Nothing is selected in a file of the workspace."));
     return;
   }
   const text =
     given(argument, "text") ?? (await input(l10n.t("Ask about the selection"), l10n.t("What does this do?")));
-  if (text) await send(ctx, argument, text, [context]);
+  if (text) await send(ctx, text, [context], () => targetFor(ctx, argument, editor.document.uri));
 }
 
 function selection(editor: TextEditor): Context | undefined {
@@ -36,7 +36,7 @@ function selection(editor: TextEditor): Context | undefined {
     kind: "selection",
     uri: document.uri.toString(),
     range: { start: { ...position(range.start) }, end: { ...position(range.end) } },
-    text: document.getText(new Range(range.start, range.end)).slice(0, longestSelection),
+    text: document.getText(range).slice(0, longestSelection),
   };
 }
 
@@ -51,10 +51,13 @@ function prompt(ctx: Ctx, argument: unknown): string {
   return session ? l10n.t("Ask the agent in “{0}”", title(session)) : l10n.t("Ask the agent");
 }
 
+/** Finds the session that is asked. */
+type Find = () => Promise<string | undefined>;
+
 /** Asks in a session, which is shown then. What cannot be sent stays, in the input of the conversation. */
-async function send(ctx: Ctx, argument: unknown, text: string, context: Context[]): Promise<void> {
+async function send(ctx: Ctx, text: string, context: Context[], find: Find): Promise<void> {
   try {
-    if (await sent(ctx, argument, text, context)) return;
+    if (await sent(ctx, text, context, find)) return;
   } catch (thrown) {
     await ctx.conversation.focusInput(text);
     throw thrown;
@@ -62,8 +65,8 @@ async function send(ctx: Ctx, argument: unknown, text: string, context: Context[
   await ctx.conversation.focusInput(text);
 }
 
-async function sent(ctx: Ctx, argument: unknown, text: string, context: Context[]): Promise<boolean> {
-  const sessionId = await targetOrNew(ctx, argument);
+async function sent(ctx: Ctx, text: string, context: Context[], find: Find): Promise<boolean> {
+  const sessionId = await find();
   if (sessionId === undefined) return false;
   await ctx.conversation.reveal(sessionId);
   await ctx.rpc.request("ask", {

@@ -1,11 +1,15 @@
 // Which session a command means.
-import { l10n, type WorkspaceFolder } from "vscode";
+import { l10n, window, workspace, type Uri, type WorkspaceFolder } from "vscode";
 import type { Session } from "../../../editors/protocol";
 import { RpcError } from "../client/rpc";
 import { config } from "../config";
 import type { Ctx } from "../ctx";
 import { folderUri, pickFolder } from "../folders";
 import type { SessionView } from "../model/session";
+import { description, title } from "../sessions/tree";
+
+/** Sessions to choose from, the latest first. */
+const mostOffered = 20;
 
 /** What a command may be called with: by the tree, the webview, a key binding. */
 export interface Target {
@@ -43,10 +47,47 @@ export async function targetOrNew(ctx: Ctx, argument?: unknown): Promise<string 
   const folder = await pickFolder();
   if (!folder) return undefined;
   const before = await latest(ctx, folder);
-  if (before) return before.id;
+  return before?.id ?? (await begun(ctx, folder)).id;
+}
+
+/**
+ * The session that a question about a document goes to: the one that is named, else the current one if it works where the
+ * document is, else one of the document's folder. With several of those the user chooses; undefined when none is chosen.
+ */
+export async function targetFor(ctx: Ctx, argument: unknown, document: Uri): Promise<string | undefined> {
+  const view = await existing(ctx, argument);
+  if (view && (named(argument) !== undefined || within(document, view.session.workspaceFolder))) return view.id;
+  const folder = workspace.getWorkspaceFolder(document);
+  if (!folder) return targetOrNew(ctx, argument);
+  const { sessions } = await ctx.rpc.request("sessions", { workspaceFolder: folderUri(folder), limit: mostOffered });
+  const chosen = sessions.length > 1 ? await pickSession(folder, sessions) : (sessions[0] ?? "new");
+  if (chosen === "new") return (await begun(ctx, folder)).id;
+  return chosen?.id;
+}
+
+function within(document: Uri, folder: string): boolean {
+  return document.toString().startsWith(`${folder.replace(/\/$/, "")}/`);
+}
+
+async function pickSession(
+  folder: WorkspaceFolder,
+  sessions: readonly Session[],
+): Promise<Session | "new" | undefined> {
+  const now = Date.now();
+  const rows: { label: string; description: string; value: Session | "new" }[] = sessions.map((value) => ({
+    label: title(value),
+    description: description(value, now),
+    value,
+  }));
+  rows.push({ label: `$(add) ${l10n.t("New session")}`, description: "", value: "new" });
+  const placeHolder = l10n.t("Which session of the folder {0} shall be asked?", folder.name);
+  return (await window.showQuickPick(rows, { placeHolder, matchOnDescription: true }))?.value;
+}
+
+/** A new session of a folder, where the user's settings say. */
+function begun(ctx: Ctx, folder: WorkspaceFolder): Promise<Session> {
   const backend = config.backend();
-  const session = await createSession(ctx, folderUri(folder), { ...(backend && { backend: { kind: backend } }) });
-  return session.id;
+  return createSession(ctx, folderUri(folder), { ...(backend && { backend: { kind: backend } }) });
 }
 
 /** Makes a session with the user's settings, and makes it the current one. */

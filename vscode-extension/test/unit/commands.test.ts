@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, it } from "node:test";
 import type { Carry, SwitchParams, SwitchResult } from "../../../editors/protocol";
 import { RpcError } from "../../src/client/rpc";
 import { allowAlways, allowApproval, denyWithFeedback } from "../../src/commands/approvals";
-import { ask, interrupt } from "../../src/commands/asking";
+import { ask, askAboutSelection, interrupt } from "../../src/commands/asking";
 import { adoptFork, newSession, switchBackend } from "../../src/commands/moving";
 import { destroy, titleProblem } from "../../src/commands/sessions";
 import type { Ctx } from "../../src/ctx";
@@ -63,6 +63,74 @@ afterEach(() => ctx.listing.dispose());
 function asked(command: Parameters<FakeRpc["of"]>[0]): object[] {
   return rpc.of(command).map((params) => ({ ...params, ...("requestId" in params && { requestId: "" }) }));
 }
+
+describe("asking about a selection", () => {
+  /** Selects "text" in a file. */
+  function select(path: string): void {
+    const uri = { scheme: "file", toString: () => `file://${path}` };
+    const [start, end] = [
+      { line: 0, character: 0 },
+      { line: 0, character: 4 },
+    ];
+    world.editor = {
+      document: { uri, getText: () => "text" },
+      selection: { isEmpty: false, start, end },
+    };
+  }
+
+  /** The sessions that were asked. */
+  const askedOf = (): unknown[] => rpc.of("ask").map((params) => "sessionId" in params && params.sessionId);
+
+  beforeEach(async () => {
+    world.folders = [world.folder("/w"), world.folder("/v")];
+    const folders: Record<string, string> = { here: "file:///w", one: "file:///v", two: "file:///v" };
+    rpc.answers.attach = ({ sessionId }) =>
+      snapshot(1, [], { session: session({ id: sessionId, workspaceFolder: folders[sessionId] ?? "file:///w" }) });
+    await ctx.sessions.attach("here");
+    ctx.sessions.use("here");
+  });
+
+  it("goes to the current session where the file is in its folder", async () => {
+    select("/w/a/b.go");
+    await askAboutSelection(ctx, { text: "why?" });
+    assert.deepEqual(askedOf(), ["here"]);
+  });
+
+  it("goes to the session of the file's folder, and begins one where there is none", async () => {
+    select("/v/b.go");
+    rpc.answers.sessions = ({ workspaceFolder = "" }) => ({
+      sessions: workspaceFolder === "file:///v" ? [session({ id: "one", workspaceFolder })] : [],
+    });
+    await askAboutSelection(ctx, { text: "why?" });
+    rpc.answers.sessions = () => ({ sessions: [] });
+    ctx.sessions.use("here");
+    await askAboutSelection(ctx, { text: "why?" });
+    assert.deepEqual(askedOf(), ["one", "made"]);
+    assert.deepEqual(asked("new"), [{ requestId: "", workspaceFolder: "file:///v" }]);
+    assert.deepEqual(shown, ["one", "made"]);
+  });
+
+  it("lets the user choose among several sessions of that folder, and keeps the question when none is chosen", async () => {
+    select("/v/b.go");
+    rpc.answers.sessions = () => ({ sessions: [session({ id: "one" }), session({ id: "two", title: "Two" })] });
+    world.answer = (question, rows) => {
+      assert.equal(question, "Which session of the folder v shall be asked?");
+      return (rows as { label: string }[]).find(({ label }) => label === "Two");
+    };
+    await askAboutSelection(ctx, { text: "why?" });
+    assert.deepEqual(askedOf(), ["two"]);
+    ctx.sessions.use("here");
+    world.answer = () => undefined;
+    await askAboutSelection(ctx, { text: "and why?" });
+    assert.deepEqual([askedOf(), inserted], [["two"], ["and why?"]]);
+  });
+
+  it("goes to a session that is named, wherever that works", async () => {
+    select("/v/b.go");
+    await askAboutSelection(ctx, { text: "why?", sessionId: "here" });
+    assert.deepEqual(askedOf(), ["here"]);
+  });
+});
 
 describe("ask", () => {
   it("begins a session with the user's settings, not those of the workspace", async () => {

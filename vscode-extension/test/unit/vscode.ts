@@ -40,6 +40,8 @@ export const world = {
   settings: { user: {} as Values, workspace: {} as Values, defaults: {} as Values },
   folders: [] as Folder[],
   trusted: true,
+  /** What has the cursor. */
+  editor: undefined as unknown,
   /** What is on disk, by URI. */
   files: new Map<string, string>(),
   context: new Map<string, unknown>(),
@@ -57,6 +59,7 @@ export const world = {
     this.settings = { user: {}, workspace: {}, defaults: {} };
     this.folders = [];
     this.trusted = true;
+    this.editor = undefined;
     this.files.clear();
     this.context.clear();
     this.executed = [];
@@ -86,7 +89,10 @@ export const workspace = {
   onDidChangeWorkspaceFolders: events.folders.event,
   onDidGrantWorkspaceTrust: events.trust.event,
   onDidChangeConfiguration: events.settings.event,
-  getWorkspaceFolder: (): undefined => undefined,
+  getWorkspaceFolder: (uri: { toString(): string }): Folder | undefined =>
+    world.folders
+      .filter((folder) => uri.toString().startsWith(`${folder.uri.toString()}/`))
+      .sort((a, b) => b.uri.fsPath.length - a.uri.fsPath.length)[0],
   registerTextDocumentContentProvider: (): Disposable => new Disposable(() => undefined),
   fs: {
     readFile(uri: { toString(): string }): Promise<Uint8Array> {
@@ -117,7 +123,9 @@ function message(text: string, ...rest: unknown[]): Promise<unknown> {
 }
 
 export const window = {
-  activeTextEditor: undefined,
+  get activeTextEditor(): unknown {
+    return world.editor;
+  },
   visibleTextEditors: [],
   registerWebviewViewProvider(id: string, provider: unknown): Disposable {
     world.views.set(id, provider);
