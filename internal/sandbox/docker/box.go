@@ -68,13 +68,18 @@ func (x *box) rouse(ctx context.Context) error {
 	return err
 }
 
-// watch looks after the container once a call takes longer than it should, until the returned function is called.
-func (x *box) watch(ctx context.Context, expected time.Duration) (stop func() bool) {
-	return time.AfterFunc(expected+slow, func() {
-		if err := x.rouse(ctx); err != nil {
-			x.b.opts.Logger.Warn("look after a container that does not answer", "sandbox", x.id, "error", err)
+// watch looks after the container once a call takes longer than it should, again and again, for an engine may fail at that too,
+// until the returned function is called.
+func (x *box) watch(ctx context.Context, expected time.Duration) (stop func()) {
+	ctx, stop = context.WithCancel(ctx)
+	go func() {
+		for wait := expected + slow; pause(ctx, wait) == nil; wait = slow {
+			if err := x.rouse(ctx); err != nil && ctx.Err() == nil {
+				x.b.opts.Logger.Warn("look after a container that does not answer", "sandbox", x.id, "error", err)
+			}
 		}
-	}).Stop
+	}()
+	return stop
 }
 
 func (x *box) listen(note func(string)) {

@@ -14,7 +14,7 @@ import (
 const treeTime = 10 * time.Minute
 
 // tree is in for what only a helper's client can do.
-func (h *handle) tree(ctx context.Context, op string, expected time.Duration) (*client.Client, func() bool, error) {
+func (h *handle) tree(ctx context.Context, op string, expected time.Duration) (*client.Client, func(), error) {
 	_, done, err := h.in(ctx, op, expected)
 	return h.box.client, done, err
 }

@@ -124,17 +124,17 @@ func succeed(t *testing.T, s sandbox.Sandbox, script string) string {
 
 func await(t testing.TB, s sandbox.Sandbox, id string) sandbox.Status {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
 	var after sandbox.Offsets
-	for end := time.Now().Add(patience); time.Now().Before(end); {
-		st, err := s.Wait(t.Context(), id, after, time.Second)
-		require.NoError(t, err)
+	for {
+		st, err := s.Wait(ctx, id, after, time.Second)
+		require.NoError(t, err, "the command does not end")
 		if st.State != sandbox.StateRunning {
 			return st
 		}
 		after = st.Total
 	}
-	require.FailNow(t, "the command does not end")
-	return sandbox.Status{}
 }
 
 func output(t testing.TB, s sandbox.Sandbox, id string, stream sandbox.Stream) string {
@@ -475,7 +475,10 @@ func TestImageWithoutPrograms(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, out.Close())
 	defer func() { _, _ = e.ImageRemove(context.Background(), name, image.RemoveOptions{Force: true}) }()
-	_, err = b.Open(t.Context(), sandbox.Spec{ID: "s", Image: name})
+	require.Eventually(t, func() bool { // who asks the engine for a program just as the init ends is to ask again
+		_, err = b.Open(t.Context(), sandbox.Spec{ID: "s", Image: name})
+		return sandbox.ClassOf(err) != sandbox.ClassUnavailable
+	}, patience, 10*time.Millisecond)
 	require.Equal(t, sandbox.ClassUnsupported, sandbox.ClassOf(err), "%v", err)
 	require.ErrorContains(t, err, "the image "+name+" has no program sleep")
 }

@@ -21,7 +21,7 @@ var _ sandbox.Sandbox = (*handle)(nil)
 
 // in returns the sandbox to work in, unless the handle is closed or the sandbox destroyed. done ends the call, which should
 // take no longer than expected.
-func (h *handle) in(ctx context.Context, op string, expected time.Duration) (s sandbox.Sandbox, done func() bool, err error) {
+func (h *handle) in(ctx context.Context, op string, expected time.Duration) (s sandbox.Sandbox, done func(), err error) {
 	if h.closed.Load() {
 		return nil, nil, sandbox.Errorf(sandbox.ClassInvalid, op, "the sandbox was closed")
 	}

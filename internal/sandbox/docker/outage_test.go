@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -117,7 +118,7 @@ func TestEngineGoesAndComesBack(t *testing.T) {
 	require.Equal(t, "once", succeed(t, s, "cat count"))
 }
 
-// A container paused while a command runs is noticed by who waits, and goes on.
+// A container paused while a command runs is noticed by who waits, and goes on, also where the engine fails at that first.
 func TestPausedWhileWaiting(t *testing.T) {
 	b := newBackend(t)
 	s := open(t, b, sandbox.Spec{})
@@ -125,7 +126,9 @@ func TestPausedWhileWaiting(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, s.Start(t.Context(), "long", sandbox.Command{Script: "sleep 1; echo done"}))
 	require.NoError(t, e.ContainerPause(t.Context(), b.names("s").container))
+	refused := refuse(t, b, "unpause", "the engine is busy")
 	require.Zero(t, await(t, s, "long").ExitCode)
+	require.True(t, refused.Load())
 	require.Equal(t, "done\n", output(t, s, "long", sandbox.Stdout))
 }
 
@@ -146,7 +149,7 @@ func TestEngineLeavesPiecesBehind(t *testing.T) {
 		before, err := e.inspect(t.Context(), b.names("s").container)
 		require.NoError(t, err)
 		require.NoError(t, e.ContainerKill(t.Context(), before.ID, "KILL"))
-		refuseStart(t, b, strings.ReplaceAll(says, "%s", before.ID))
+		refuse(t, b, "start", strings.ReplaceAll(says, "%s", before.ID))
 		var notes []string
 		s = open(t, b, sandbox.Spec{Notify: func(text string) { notes = append(notes, text) }})
 		require.Equal(t, "kept", succeed(t, s, "cat file"))
@@ -164,40 +167,37 @@ func TestNothingLeftBehind(t *testing.T) {
 	require.False(t, leftBehind(errors.New("container abc does not exist"), "abc"))
 }
 
-// refuseStart makes the engine of a backend refuse the next start of a container.
-func refuseStart(t *testing.T, b *Backend, says string) {
+// refuse makes the engine of a backend refuse the next start of a container, or what else is done to one, and tells when it has.
+func refuse(t *testing.T, b *Backend, what, says string) *atomic.Bool {
 	t.Helper()
 	e, err := b.engine()
 	require.NoError(t, err)
 	c, err := client.NewClientWithOpts(client.WithHost(e.host), client.WithAPIVersionNegotiation())
 	require.NoError(t, err)
-	refusing := &refusal{RoundTripper: c.HTTPClient().Transport, says: says}
+	refusing := &refusal{RoundTripper: c.HTTPClient().Transport, what: what, says: says}
 	c, err = client.NewClientWithOpts(client.WithHost(e.host), client.WithAPIVersionNegotiation(), client.WithHTTPClient(&http.Client{Transport: refusing}))
 	require.NoError(t, err)
 	b.mu.Lock()
 	b.client = &engine{c, e.endpoint}
 	b.mu.Unlock()
+	return &refusing.done
 }
 
-// refusal is a way to an engine that answers the first start of a container itself.
+// refusal is a way to an engine that answers the first request to do something to a container itself.
 type refusal struct {
 	http.RoundTripper
-	says string
-	once sync.Once
+	what, says string
+	done       atomic.Bool
 }
 
-func (r *refusal) RoundTrip(q *http.Request) (answer *http.Response, err error) {
-	if strings.HasSuffix(q.URL.Path, "/start") && strings.Contains(q.URL.Path, "/containers/") {
-		r.once.Do(func() {
-			w := httptest.NewRecorder()
-			w.Header().Set("Content-Type", "application/json")
-			w.WriteHeader(http.StatusInternalServerError)
-			_ = json.NewEncoder(w).Encode(map[string]string{"message": r.says})
-			answer = w.Result()
-		})
+func (r *refusal) RoundTrip(q *http.Request) (*http.Response, error) {
+	meant := strings.HasSuffix(q.URL.Path, "/"+r.what) && strings.Contains(q.URL.Path, "/containers/")
+	if !meant || r.done.Swap(true) {
+		return r.RoundTripper.RoundTrip(q)
 	}
-	if answer != nil {
-		return answer, nil
-	}
-	return r.RoundTripper.RoundTrip(q)
+	w := httptest.NewRecorder()
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusInternalServerError)
+	_ = json.NewEncoder(w).Encode(map[string]string{"message": r.says})
+	return w.Result(), nil
 }
