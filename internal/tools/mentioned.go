@@ -15,6 +15,12 @@ import (
 	"sandboxagent/internal/sandbox"
 )
 
+// There reports whether a file or directory of that name is in the workspace.
+func There(ctx context.Context, env Env, name string) bool {
+	entry, err := resolve(ctx, env, name)
+	return err == nil && (entry.Mode.IsDir() || readable(entry) == nil)
+}
+
 // Mentioned returns what a question mentions of the workspace with what it is there: the text of a file or of some of its
 // lines, at most left bytes of it, the names in a directory, or a picture. What is too large or no text stays Omitted.
 func Mentioned(ctx context.Context, env Env, name string, p editors.Context, left int) (editors.Context, error) {

@@ -172,6 +172,7 @@ func (p *process) answerCalls(acts *Activities) {
 	p.hub.Handle(MethodDiff, onCheckpoints(acts, commands.Subject.Diff))
 	p.hub.Handle(MethodReadFile, onCheckpoints(acts, commands.Subject.ReadFile))
 	p.hub.Handle(MethodPreview, acts.preview)
+	p.hub.Handle(MethodThere, acts.there)
 	p.hub.Handle(MethodRestore, onCheckpoints(acts, planRestore))
 	p.hub.Handle(MethodPlanOpen, acts.planOpen)
 	p.hub.Handle(MethodPlanMerge, acts.planMerge)

@@ -5,7 +5,9 @@ package worker
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
+	"time"
 
 	"sandboxagent/editors"
 	"sandboxagent/internal/agent"
@@ -14,6 +16,40 @@ import (
 )
 
 const maxPictures = 10 // of one question, those of the user's editor included
+
+// MethodThere tells which files there are in a sandbox that runs.
+const MethodThere = "there" // agent.OnSandbox of []string → []string
+
+const thereTime = 1500 * time.Millisecond // less than those wait who ask
+
+// there answers MethodThere with what it finds in time.
+func (a *Activities) there(ctx context.Context, params json.RawMessage) (any, error) {
+	var call agent.OnSandbox[[]string]
+	if err := json.Unmarshal(params, &call); err != nil {
+		return nil, editors.Errorf(editors.CodeInvalidParams, "The call is malformed.")
+	}
+	defer a.working()()
+	found := []string{}
+	ctx, cancel := context.WithTimeout(ctx, thereTime)
+	defer cancel()
+	if !a.opened.ready(ctx, call.Sandbox, false) {
+		return found, nil
+	}
+	if gone, err := a.gone(ctx, call.Sandbox); gone || err != nil {
+		return found, nil //nolint:nilerr // whoever makes it again tells of that
+	}
+	env, done, err := a.commandEnv(ctx, call.Sandbox)
+	if err != nil {
+		return found, nil //nolint:nilerr // nothing is known of it
+	}
+	defer done()
+	for _, name := range call.Params {
+		if tools.There(ctx, env, name) {
+			found = append(found, name)
+		}
+	}
+	return found, nil
+}
 
 // unread tells whether a part of a question was left for the worker to read.
 func unread(c editors.Context) bool {

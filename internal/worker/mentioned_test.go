@@ -2,6 +2,7 @@ package worker
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"image"
 	"image/png"
@@ -46,6 +47,15 @@ func TestMentionedFilesAreThoseOfTheSandbox(t *testing.T) {
 	var shot bytes.Buffer
 	require.NoError(t, png.Encode(&shot, image.NewGray(image.Rect(0, 0, 3, 2))))
 	box.Put("shot.png", shot.String(), 0o644)
+
+	there := func() any {
+		params, err := json.Marshal(agent.OnSandbox[[]string]{Sandbox: in.Sandbox, Params: []string{"a", "sub", "sub/b", "gone", "../a"}})
+		require.NoError(t, err)
+		found, err := a.there(t.Context(), params)
+		require.NoError(t, err)
+		return found
+	}
+	require.Equal(t, []string{"a", "sub", "sub/b"}, there())
 
 	given := in.Pending[0].Context
 	got := a.readMentioned(t.Context(), in.Sandbox, in.Folder, given, false)

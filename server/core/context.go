@@ -28,6 +28,9 @@ func (c *Conn) showContext(ctx context.Context, p editors.ContextParams) (editor
 	}
 	in := agent.PreviewInput{Told: told}
 	reads := enclosing{dir: cmp.Or(onDisk(told.Sandbox), told.Folder), away: isAway(told.Sandbox.Backend)}
+	if reads.away {
+		reads.there = c.core.thereIn(told.Sandbox)
+	}
 	parts, err := c.core.encloseIn(ctx, reads, p.Text, p.Context)
 	if err != nil {
 		return editors.ContextResult{}, err

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"sandboxagent/editors"
+	"sandboxagent/internal/agent"
 	"sandboxagent/internal/conversation"
 	"sandboxagent/internal/images"
 	"sandboxagent/internal/mentions"
@@ -46,7 +47,15 @@ func (c *Core) enclose(ctx context.Context, id, text string, given []editors.Con
 	if err != nil {
 		return nil, err
 	}
-	return c.encloseIn(ctx, enclosing{dir: dir, away: isAway(s.Backend)}, text, given)
+	reads := enclosing{dir: dir}
+	if isAway(s.Backend) {
+		in, err := c.sandboxOf(agent.View{Session: s})
+		if err != nil {
+			return nil, err
+		}
+		reads.away, reads.there = true, c.thereIn(in)
+	}
+	return c.encloseIn(ctx, reads, text, given)
 }
 
 // isAway tells whether a session works on a copy of its folder; the zero Backend is of one that is not there yet.
@@ -71,6 +80,7 @@ func (c *Core) encloseIn(ctx context.Context, e enclosing, text string, given []
 		defer func() { _ = root.Close() }()
 		e.root = root
 	}
+	e.lookThere(ctx, text)
 	for _, m := range mentions.Find(text, e.known) {
 		e.mention(m)
 	}
@@ -99,12 +109,14 @@ func inlined(parts []editors.Context, n int) []editors.Context {
 
 // enclosing gathers what goes with a question.
 type enclosing struct {
-	dir   string   // "": none that can be read, the session is on another host
-	away  bool     // the session works on a copy, in which the worker reads
-	root  *os.Root // of dir
-	parts []editors.Context
-	left  int // bytes of text
-	looks int
+	dir    string                                             // "": none that can be read, the session is on another host
+	away   bool                                               // the session works on a copy, in which the worker reads
+	there  func(ctx context.Context, names []string) []string // which of them the copy has; nil: nobody can tell
+	copied []string                                           // what only the copy has
+	root   *os.Root                                           // of dir
+	parts  []editors.Context
+	left   int // bytes of text
+	looks  int
 }
 
 // inside returns the path in the folder of a file as a text mentions it.
@@ -120,7 +132,7 @@ func (e *enclosing) inside(name string) (string, bool) {
 	return name, filepath.IsLocal(name) && name != "."
 }
 
-// known tells whether a mentioned file or directory is there, or shown by the editor only.
+// known tells whether a mentioned file or directory is there, or shown by the editor only, or only in the copy.
 func (e *enclosing) known(name string) bool {
 	rel, ok := e.inside(name)
 	if !ok || e.root == nil || e.looks == 0 {
@@ -131,7 +143,7 @@ func (e *enclosing) known(name string) bool {
 		return true
 	}
 	info, err := e.root.Stat(rel)
-	return err == nil && (info.Mode().IsRegular() || info.IsDir())
+	return err == nil && (info.Mode().IsRegular() || info.IsDir()) || slices.Contains(e.copied, rel)
 }
 
 // unsaved returns the text that the editor sent of a file; nil when it sent none.

@@ -4,7 +4,9 @@ package core
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
+	"fmt"
 	"image"
 	"image/png"
 	"os"
@@ -102,6 +104,40 @@ func TestWhatIsMentionedOfACopyIsLeftToTheWorker(t *testing.T) {
 		{Kind: "file", URI: e.uri("typed"), Mentioned: true, Text: "new\n", Range: lineRange(0, 0, 3)},
 		{Kind: "file", URI: e.uri("typed"), Mentioned: true, Text: "\n", Range: lineRange(1, 1, 0)},
 	}, parts)
+}
+
+func TestWhatOnlyTheCopyHasIsMentioned(t *testing.T) {
+	e := newEnclosed(t, map[string]string{"a.go": "one\n"})
+	var asked []string
+	there := func(_ context.Context, names []string) []string {
+		asked = append(asked, names...)
+		return []string{"made.txt", "out/log"}
+	}
+	parts, err := e.core.encloseIn(t.Context(), enclosing{dir: e.dir, away: true, there: there}, "@a.go @made.txt:2, @out/log. @ada @../x @made.txt:2 `@code`", nil)
+	require.NoError(t, err)
+	require.Equal(t, []editors.Context{
+		{Kind: "file", URI: e.uri("a.go"), Mentioned: true, Omitted: true},
+		{Kind: "file", URI: e.uri("made.txt"), Mentioned: true, Omitted: true, Range: lineRange(1, 1, 0)},
+		{Kind: "file", URI: e.uri("out/log"), Mentioned: true, Omitted: true},
+	}, parts)
+	require.Equal(t, []string{"made.txt:2,", "made.txt", "made.txt:2", "out/log.", "out/log", "ada"}, asked, "what the folder has, or cannot be, is not asked for")
+
+	asked = nil
+	_, err = e.core.encloseIn(t.Context(), enclosing{dir: e.dir, away: true, there: there}, strings.Repeat("@x @y @a.go ", 1000)+manyMentions(100), nil)
+	require.NoError(t, err)
+	require.Len(t, asked, maxThere)
+	asked = nil
+	_, err = e.core.encloseIn(t.Context(), enclosing{dir: e.dir, away: true, there: there}, "nothing @a.go", nil)
+	require.NoError(t, err)
+	require.Empty(t, asked)
+}
+
+func manyMentions(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "@n%d ", i)
+	}
+	return b.String()
 }
 
 func TestWhatLeadsOutsideIsNoMention(t *testing.T) {
