@@ -43,7 +43,7 @@ export function activate(extension: ExtensionContext): void {
     listing,
     waiting: new Waiting(sessions, listing),
     obstacles,
-    secrets: new Secrets(extension.secrets, rpc, log),
+    secrets: new Secrets(extension.secrets, rpc, log, () => void obstacles.refresh().catch(() => undefined)),
   });
   extension.subscriptions.push(
     log,

@@ -76,7 +76,7 @@ export class Obstacles implements Disposable {
   ) {
     this.listeners = [
       rpc.onState((state) => {
-        if (state.kind === "ready") this.models = state.capabilities.models;
+        if (state.kind === "ready") this.learn(state.capabilities.models);
         this.changed();
       }),
       workspace.onDidChangeWorkspaceFolders(() => this.changed()),
@@ -104,6 +104,12 @@ export class Obstacles implements Disposable {
     else if (this.worker) this.worker = undefined;
     else return;
     this.changed();
+  }
+
+  /** Takes what the server knew at once. Where it says that the model has no key, the worker may know better. */
+  private learn(models: readonly ModelInfo[]): void {
+    this.models = models;
+    if (this.chosen()?.available === false) this.refresh().catch(() => undefined); // then what is known stays
   }
 
   /** Asks again which models can be used. */

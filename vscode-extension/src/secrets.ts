@@ -16,6 +16,8 @@ export class Secrets implements Disposable {
     private readonly storage: Pick<SecretStorage, "get" | "store" | "delete" | "onDidChange">,
     private readonly rpc: Rpc,
     private readonly log: Pick<LogOutputChannel, "warn">,
+    /** Called when a worker has been given keys: it can use more models then. */
+    private readonly given: () => void,
   ) {
     this.listeners = [
       rpc.onState((state) => {
@@ -42,14 +44,17 @@ export class Secrets implements Disposable {
 
   /** Gives the worker all keys; a new server may have a new worker. */
   private async handOver(): Promise<void> {
+    let any = false;
     for (const name of secretNames) {
       const value = await this.storage.get(name);
       if (!value) continue;
       try {
         await this.rpc.request("setSecret", { name, value });
+        any = true;
       } catch (thrown) {
         this.log.warn(`${name} could not be given to the worker: ${rpcError(thrown).message}`);
       }
     }
+    if (any) this.given();
   }
 }

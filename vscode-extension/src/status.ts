@@ -3,7 +3,7 @@ import { l10n, MarkdownString, StatusBarAlignment, ThemeColor, window, type Disp
 import type { ServerState } from "./client/rpc";
 import type { Ctx } from "./ctx";
 import { busy, type SessionView } from "./model/session";
-import { awayText, backendText, stateText, statusText, usageText } from "./model/text";
+import { backendText, doingText, doingWord, usageText } from "./model/text";
 import { title } from "./sessions/tree";
 
 /** What the item shows. */
@@ -27,20 +27,19 @@ export function statusOf(view: SessionView | undefined, server: ServerState, app
       ...level,
     };
   }
-  const { session, state, away } = view;
-  if (away) {
-    return {
-      text: `$(debug-disconnect) ${l10n.t("Away")} · ${backendText(session.backend.kind)}${waiting}`,
-      tooltip: [title(session), awayText(away), ...asked].join("\n"),
-      level: "warning",
-    };
-  }
-  const icon = state.status === "failed" ? "error" : busy(view) && approvals === 0 ? "sync~spin" : "comment-discussion";
+  const { session, away } = view;
+  const cost = away ? [] : [`${session.model} · ${usageText(session.usage)}`];
   return {
-    text: `$(${icon}) ${statusText(state.status)} · ${backendText(session.backend.kind)}${waiting}`,
-    tooltip: [title(session), stateText(state), `${session.model} · ${usageText(session.usage)}`, ...asked].join("\n"),
-    ...level,
+    text: `$(${iconOf(view, approvals)}) ${doingWord(view)} · ${backendText(session.backend.kind)}${waiting}`,
+    tooltip: [title(session), doingText(view), ...cost, ...asked].join("\n"),
+    ...(away ? ({ level: "warning" } as const) : level),
   };
+}
+
+function iconOf(view: SessionView, approvals: number): string {
+  if (view.away) return "debug-disconnect";
+  if (view.state.status === "failed") return "error";
+  return busy(view) && approvals === 0 ? "sync~spin" : "comment-discussion";
 }
 
 function serverText(server: ServerState): StatusText | undefined {

@@ -1,5 +1,5 @@
 // Tells when the programs and this extension are of different versions.
-import { l10n, window, type Disposable } from "vscode";
+import { commands, l10n, window, type Disposable } from "vscode";
 import type { Rpc } from "./client/rpc";
 
 /** Why the versions do not fit each other; undefined when they do. Before 1.0 each minor version may differ. */
@@ -18,6 +18,13 @@ function series(version: string): string {
   return major === "0" ? `${major}.${minor}` : major;
 }
 
+/** Of what has no button VS Code shows the beginning only. */
+async function tell(warning: string): Promise<void> {
+  const open = l10n.t("Open Settings");
+  if ((await window.showWarningMessage(warning, open)) !== open) return;
+  await commands.executeCommand("workbench.action.openSettings", "sandboxAgent.server.path");
+}
+
 /** Warns once of each version that does not fit. */
 export function warnOfVersion(rpc: Pick<Rpc, "onState">, extension: string): Disposable {
   const warned = new Set<string>();
@@ -25,6 +32,6 @@ export function warnOfVersion(rpc: Pick<Rpc, "onState">, extension: string): Dis
     if (state.kind !== "ready" || warned.has(state.capabilities.version)) return;
     warned.add(state.capabilities.version);
     const warning = mismatch(state.capabilities.version, extension);
-    if (warning) void window.showWarningMessage(warning);
+    if (warning) void tell(warning);
   });
 }

@@ -3,7 +3,7 @@ import { commands, l10n, window, type QuickPickItem } from "vscode";
 import type { Ctx } from "../ctx";
 import { runningCommands } from "../model/running";
 import { busy } from "../model/session";
-import { stateText } from "../model/text";
+import { doingText } from "../model/text";
 import { title } from "../sessions/tree";
 import { separator } from "./picks";
 
@@ -33,7 +33,7 @@ function entries(ctx: Ctx): Entry[] {
     entry("comment-discussion", l10n.t("Show the conversation"), "sandboxAgent.conversation.focus"),
     entry("list-tree", l10n.t("Find a session"), "showSessions"),
     entry("add", l10n.t("New session…"), "newSession"),
-    ...(view?.session ? [separator(`${title(view.session)} · ${stateText(view.state)}`)] : []),
+    ...(view?.session ? [separator(`${title(view.session)} · ${doingText(view)}`)] : []),
     ...(view && busy(view) ? [entry("debug-stop", l10n.t("Interrupt"), "interrupt")] : []),
     ...(view && runningCommands(view).length > 0
       ? [entry("debug-stop", l10n.t("Stop command…"), "stopCommand", l10n.t("The turn goes on."))]

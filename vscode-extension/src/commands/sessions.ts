@@ -3,7 +3,7 @@ import { commands, l10n, window } from "vscode";
 import type { ApprovalMode, Session } from "../../../editors/protocol";
 import type { Ctx } from "../ctx";
 import { folderName } from "../folders";
-import { sentence, stateText } from "../model/text";
+import { doingText, sentence } from "../model/text";
 import { sayInfo } from "../say";
 import { branches, description, icon, title, type Branch } from "../sessions/tree";
 import { pickModel } from "./picks";
@@ -37,9 +37,9 @@ function rowsOf(
   return list.flatMap(({ session, forks }) => {
     const indent = depth > 0 ? `${"\u2003".repeat(depth - 1)}└ ` : "";
     const row = {
-      label: `${indent}$(${icon(session.state.status).id}) ${title(session)}`,
+      label: `${indent}$(${icon(session).id}) ${title(session)}`,
       description: description(session, Date.now(), folderName(session.workspaceFolder)),
-      ...(session.state.reason && { detail: stateText(session.state) }),
+      ...((session.away || session.state.reason) && { detail: doingText(session) }),
       session,
     };
     return [row, ...rowsOf(forks, depth + 1)];

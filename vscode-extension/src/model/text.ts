@@ -27,6 +27,22 @@ export function statusText(status: Status): string {
   }
 }
 
+/** What is known of what a session does: its state, and whether nothing comes of it. */
+export interface Doing {
+  readonly state: State;
+  readonly away?: Away | undefined;
+}
+
+/** What a session does in a word or two, wherever that is shown. */
+export function doingWord({ state, away }: Doing): string {
+  return away ? l10n.t("Away") : statusText(state.status);
+}
+
+/** What a session does and what it waits for, in one line. */
+export function doingText({ state, away }: Doing): string {
+  return away ? awayText(away) : stateText(state);
+}
+
 /** A state with what is waited for, in one line. */
 export function stateText(state: State): string {
   return state.reason ? `${statusText(state.status)}: ${oneLine(state.reason)}` : statusText(state.status);

@@ -4,6 +4,7 @@ import type { Session } from "../../../editors/protocol";
 import type { Rpc } from "../client/rpc";
 import { folders, folderUri } from "../folders";
 import type { Sessions } from "./sessions";
+import type { Listed } from "./tree";
 
 const pageSize = 200;
 const mostSessions = 1000; // of one folder
@@ -44,10 +45,10 @@ export class Listing implements Disposable {
   }
 
   /** Newest first. What this window is attached to is as new as its events. */
-  get sessions(): readonly Session[] {
+  get sessions(): readonly Listed[] {
     return this.listed.map((session) => {
       const view = this.attached.get(session.id);
-      return view?.session ? { ...view.session, state: view.state } : session;
+      return view?.session ? { ...view.session, state: view.state, away: view.away } : session;
     });
   }
 

@@ -1,18 +1,24 @@
 // The tree of sessions as a pure function of their list: forks below what they were forked from.
 import * as l10n from "@vscode/l10n";
 import type { Session, Status } from "../../../editors/protocol";
-import { backendText, oneLine, statusText } from "../model/text";
+import type { Away } from "../model/session";
+import { backendText, doingWord, oneLine } from "../model/text";
+
+/** A session of the list; of those that are attached it is known whether anything comes of them. */
+export interface Listed extends Session {
+  readonly away?: Away | undefined;
+}
 
 /** A session and its forks. */
 export interface Branch {
-  readonly session: Session;
+  readonly session: Listed;
   readonly forks: readonly Branch[];
 }
 
 /** Nests forks, in the order of the list. A fork whose source is not in the list stands by itself. */
-export function branches(sessions: readonly Session[]): Branch[] {
+export function branches(sessions: readonly Listed[]): Branch[] {
   const known = new Set(sessions.map(({ id }) => id));
-  const below = new Map<string, Session[]>();
+  const below = new Map<string, Listed[]>();
   for (const session of sessions) {
     const parent = session.parentId && known.has(session.parentId) ? session.parentId : "";
     below.set(parent, [...(below.get(parent) ?? []), session]);
@@ -33,16 +39,20 @@ export function title(session: Pick<Session, "title">): string {
 }
 
 /** What stands beside the title: what it does, where, in which folder if that has to be said, and when it was used last. */
-export function description(session: Session, now: number, folder?: string): string {
-  const { state, backend, updatedAt } = session;
+export function description(session: Listed, now: number, folder?: string): string {
+  const { backend, updatedAt } = session;
   const place = backend.kind === "local" && folder ? [] : [backendText(backend.kind)];
-  const parts = [statusText(state.status), ...place, ...(folder ? [folder] : []), agoText(updatedAt, now)];
+  const parts = [doingWord(session), ...place, ...(folder ? [folder] : []), agoText(updatedAt, now)];
   if (session.forkedAtTurn) parts.unshift(l10n.t("from turn {0}", session.forkedAtTurn));
   return parts.join(" · ");
 }
 
-/** The name of the icon of a state, and of its colour. */
-export function icon(status: Status): { id: string; color?: string } {
+/** The name of the icon of what a session does, and of its colour. */
+export function icon({ state, away }: Pick<Listed, "state" | "away">): { id: string; color?: string } {
+  return away ? { id: "debug-disconnect", color: "list.warningForeground" } : iconOf(state.status);
+}
+
+function iconOf(status: Status): { id: string; color?: string } {
   switch (status) {
     case "running":
       return { id: "sync~spin", color: "charts.blue" };

@@ -5,13 +5,14 @@ import {
   ThemeIcon,
   TreeItem,
   TreeItemCollapsibleState,
+  Uri,
   window,
   type Disposable,
   type TreeDataProvider,
 } from "vscode";
 import type { Ctx } from "../ctx";
 import { folderName } from "../folders";
-import { stateText } from "../model/text";
+import { doingText } from "../model/text";
 import { branches, contextValue, description, icon, title, type Branch } from "./tree";
 
 /** What a command gets when it is called from the tree. */
@@ -71,13 +72,14 @@ class Provider implements TreeDataProvider<Node> {
       title(session),
       forks.length > 0 ? TreeItemCollapsibleState.Expanded : TreeItemCollapsibleState.None,
     );
-    const { id, color } = icon(session.state.status);
+    const { id, color } = icon(session);
     item.id = session.id;
     item.description = description(session, Date.now(), folderName(session.workspaceFolder));
     item.iconPath = new ThemeIcon(id, color === undefined ? undefined : new ThemeColor(color));
     item.contextValue = contextValue(session);
-    item.tooltip = `${title(session)}\n${stateText(session.state)}\n${session.model}\n${decodeURI(session.workspaceFolder)}`;
-    item.accessibilityInformation = { label: `${title(session)}, ${item.description}, ${stateText(session.state)}` };
+    const folder = Uri.parse(session.workspaceFolder).fsPath;
+    item.tooltip = [title(session), doingText(session), session.model, folder].join("\n");
+    item.accessibilityInformation = { label: `${title(session)}, ${item.description}, ${doingText(session)}` };
     item.command = { command: "sandboxAgent.openSession", title: "", arguments: [node] };
     return item;
   }
@@ -100,9 +102,10 @@ export function registerSessionsView(ctx: Ctx): Disposable[] {
     const node = provider.find(current);
     if (!node) return;
     shown = current;
-    view
-      .reveal(node, { select: true })
-      .then(undefined, (thrown: unknown) => ctx.log.warn(`selecting a session in the tree: ${String(thrown)}`));
+    view.reveal(node, { select: true }).then(undefined, (thrown: unknown) => {
+      if (shown === current) shown = undefined; // the tree has changed meanwhile: once more with the next change
+      ctx.log.warn(`selecting a session in the tree: ${String(thrown)}`);
+    });
   };
   follow();
   return [

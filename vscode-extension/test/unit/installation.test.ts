@@ -63,6 +63,24 @@ describe("obstacles", () => {
   });
 });
 
+describe("a missing key", () => {
+  it("is no obstacle once the worker says that it has one", async () => {
+    world.folders = [world.folder("/w")];
+    const rpc = new FakeRpc();
+    const model = { id: "gpt", provider: "openai", available: false, reason: "there is no key" } as const;
+    const answers: boolean[] = [false, true];
+    rpc.answers.models = () => ({ models: [{ ...model, available: answers.shift() ?? true }], defaultModel: "gpt" });
+    const obstacles = new Obstacles(rpc, () => "gpt");
+    rpc.become({ kind: "ready", capabilities: { ...capabilities, models: [model] } });
+    assert.equal(obstacles.current?.kind, "noKey", "as the server knows it at once");
+    await settled();
+    assert.equal(obstacles.current.kind, "noKey");
+    await obstacles.refresh();
+    assert.equal(obstacles.current, undefined);
+    obstacles.dispose();
+  });
+});
+
 describe("keys", () => {
   class Storage {
     readonly values = new Map<string, string>();
@@ -83,7 +101,7 @@ describe("keys", () => {
   it("are kept, given to the worker, and forgotten in both places", async () => {
     const [rpc, storage] = [new FakeRpc(), new Storage()];
     rpc.answers.setSecret = () => ({});
-    const secrets = new Secrets(storage, rpc, { warn: () => assert.fail() });
+    const secrets = new Secrets(storage, rpc, { warn: () => assert.fail() }, () => undefined);
     await secrets.set("OPENAI_API_KEY", "sk-1");
     assert.ok(await secrets.has("OPENAI_API_KEY"));
     await secrets.set("OPENAI_API_KEY", "");
@@ -97,7 +115,8 @@ describe("keys", () => {
   it("are given to every new server, and never logged", async () => {
     const [rpc, storage] = [new FakeRpc(), new Storage()];
     const logged: string[] = [];
-    const secrets = new Secrets(storage, rpc, { warn: (text: string) => logged.push(text) });
+    let given = 0;
+    const secrets = new Secrets(storage, rpc, { warn: (text: string) => logged.push(text) }, () => given++);
     await storage.store("E2B_API_KEY", "canary");
     rpc.answers.setSecret = () => {
       throw new RpcError("workerUnavailable", "No worker.");
@@ -105,10 +124,12 @@ describe("keys", () => {
     rpc.ready();
     await settled();
     assert.deepEqual(logged, ["E2B_API_KEY could not be given to the worker: No worker."]);
+    assert.equal(given, 0);
     rpc.answers.setSecret = () => ({});
     rpc.ready();
     await settled();
     assert.deepEqual(rpc.of("setSecret").at(-1), { name: "E2B_API_KEY", value: "canary" });
+    assert.equal(given, 1, "it can use more models now");
     secrets.dispose();
   });
 });

@@ -58,7 +58,13 @@ describe("the tree of sessions", () => {
       "failed",
       "destroyed",
     ];
-    for (const status of statuses) assert.match(icon(status).id, /^[a-z-]+(~spin)?$/);
+    for (const status of statuses) assert.match(icon({ state: { status, since: at } }).id, /^[a-z-]+(~spin)?$/);
+  });
+
+  it("says that nothing comes of a session, whatever it was doing", () => {
+    const away = { ...session({ state: { status: "running", since: at } }), away: { reason: "no worker", since: at } };
+    assert.match(description(away, Date.parse(at)), /^Away · /);
+    assert.equal(icon(away).id, "debug-disconnect");
   });
 
   it("offers what fits", () => {
