@@ -15,6 +15,7 @@ import (
 )
 
 func TestCheckpointsInAContainer(t *testing.T) {
+	t.Parallel()
 	b, ctx := newBackend(t), context.Background()
 	s := open(t, b, sandbox.Spec{})
 	store, err := checkpoint.Open(checkpoint.Options{Dir: filepath.Join(t.TempDir(), "store"), Reserve: -1})

@@ -21,6 +21,7 @@ import (
 )
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	sandboxtest.Run(t, sandboxtest.Suite{Open: func(t *testing.T) sandboxtest.Target {
 		b := newBackend(t)
 		return sandboxtest.Target{

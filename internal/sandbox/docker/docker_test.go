@@ -154,6 +154,7 @@ func (b *Backend) containers(t *testing.T, id string) []container.Summary {
 }
 
 func TestContainerIsHeldIn(t *testing.T) {
+	t.Parallel()
 	b := newBackend(t, func(o *Options) { o.Pids, o.Memory = 64, 256<<20 })
 	s := open(t, b, sandbox.Spec{Env: []string{"GREETING=hello"}})
 	who := hostIdentity()
@@ -179,6 +180,7 @@ func TestContainerIsHeldIn(t *testing.T) {
 }
 
 func TestNetwork(t *testing.T) {
+	t.Parallel()
 	b := newBackend(t)
 	s := open(t, b, sandbox.Spec{})
 	err := s.Start(t.Context(), "fetch", sandbox.Command{Script: "true", Network: true})
@@ -211,6 +213,7 @@ func TestNetwork(t *testing.T) {
 
 // A container whose every process of the agent is killed goes on, and so does the sandbox.
 func TestAgentKillsEverything(t *testing.T) {
+	t.Parallel()
 	b := newBackend(t)
 	s := open(t, b, sandbox.Spec{})
 	before := b.containers(t, "s")[0].ID
@@ -222,6 +225,7 @@ func TestAgentKillsEverything(t *testing.T) {
 }
 
 func TestOpenIsRepeatable(t *testing.T) {
+	t.Parallel()
 	b := newBackend(t)
 	other := again(t, b)
 	var wg sync.WaitGroup
@@ -252,6 +256,7 @@ func TestOpenIsRepeatable(t *testing.T) {
 
 // An answer that got lost after the container was made leaves one that the next try takes.
 func TestLostCreateReply(t *testing.T) {
+	t.Parallel()
 	b := newBackend(t)
 	r, err := b.begin(t.Context(), sandbox.Spec{ID: "s"})
 	require.NoError(t, err)
@@ -265,6 +270,7 @@ func TestLostCreateReply(t *testing.T) {
 }
 
 func TestForeignContainerInTheWay(t *testing.T) {
+	t.Parallel()
 	b := newBackend(t)
 	e, err := b.engine()
 	require.NoError(t, err)
@@ -277,6 +283,7 @@ func TestForeignContainerInTheWay(t *testing.T) {
 
 // What people and engines do to a container between two commands.
 func TestMending(t *testing.T) {
+	t.Parallel()
 	b := newBackend(t)
 	e, err := b.engine()
 	require.NoError(t, err)
@@ -309,6 +316,7 @@ func TestMending(t *testing.T) {
 }
 
 func TestCommandsOfAStoppedContainerAreLost(t *testing.T) {
+	t.Parallel()
 	b := newBackend(t)
 	s := open(t, b, sandbox.Spec{})
 	require.NoError(t, s.Start(t.Context(), "long", sandbox.Command{Script: "echo once >> count; echo begun; sleep 600"}))
@@ -324,6 +332,7 @@ func TestCommandsOfAStoppedContainerAreLost(t *testing.T) {
 }
 
 func TestLostFilesAreNotTakenForAnEmptyWorkspace(t *testing.T) {
+	t.Parallel()
 	b := newBackend(t)
 	s := open(t, b, sandbox.Spec{})
 	succeed(t, s, "echo mine > file")
@@ -338,6 +347,7 @@ func TestLostFilesAreNotTakenForAnEmptyWorkspace(t *testing.T) {
 
 // A sandbox that is to begin empty does so, whether or not there is a folder, and whoever opens it again.
 func TestBeginsEmpty(t *testing.T) {
+	t.Parallel()
 	b := newBackend(t)
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o644))
@@ -354,6 +364,7 @@ func TestBeginsEmpty(t *testing.T) {
 
 // A half-made empty sandbox is finished by the next who opens it.
 func TestHalfMadeEmptySandbox(t *testing.T) {
+	t.Parallel()
 	b := newBackend(t)
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o644))
@@ -369,6 +380,7 @@ func TestHalfMadeEmptySandbox(t *testing.T) {
 }
 
 func TestLost(t *testing.T) {
+	t.Parallel()
 	b := newBackend(t)
 	s := open(t, b, sandbox.Spec{})
 	lost := func(b *Backend) bool {
@@ -395,6 +407,7 @@ func TestLost(t *testing.T) {
 
 // The next worker finds a running command at its output, and a destroyed sandbox nowhere.
 func TestNextWorker(t *testing.T) {
+	t.Parallel()
 	b := newBackend(t)
 	first := open(t, b, sandbox.Spec{})
 	require.NoError(t, first.Start(t.Context(), "long", sandbox.Command{Script: "echo once >> count; for i in 1 2 3; do echo $i; sleep 1; done"}))
@@ -419,6 +432,7 @@ func TestNextWorker(t *testing.T) {
 }
 
 func TestStop(t *testing.T) {
+	t.Parallel()
 	b := newBackend(t)
 	s := open(t, b, sandbox.Spec{})
 	succeed(t, s, "mkdir -p ~/.local/bin && printf '#!/bin/sh\necho installed\n' > ~/.local/bin/tool && chmod +x ~/.local/bin/tool")
@@ -432,6 +446,7 @@ func TestStop(t *testing.T) {
 }
 
 func TestHelperOfAnotherBuildIsReplaced(t *testing.T) {
+	t.Parallel()
 	b := newBackend(t)
 	s := open(t, b, sandbox.Spec{})
 	succeed(t, s, "echo kept > file")
@@ -450,6 +465,7 @@ func TestHelperOfAnotherBuildIsReplaced(t *testing.T) {
 }
 
 func TestVolumesAreLabelled(t *testing.T) {
+	t.Parallel()
 	b := newBackend(t)
 	open(t, b, sandbox.Spec{Owner: "o"})
 	e, err := b.engine()
@@ -461,6 +477,7 @@ func TestVolumesAreLabelled(t *testing.T) {
 
 // An image without programs is refused in words: the engine's own init is there, and ends.
 func TestImageWithoutPrograms(t *testing.T) {
+	t.Parallel()
 	b := newBackend(t)
 	e, err := b.engine()
 	require.NoError(t, err)

@@ -38,6 +38,7 @@ func backendWith(t *testing.T, env map[string]string) *Backend {
 }
 
 func TestFindEngine(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	write := func(name, text string) {
 		path := filepath.Join(home, name)
@@ -88,6 +89,7 @@ func TestFindEngine(t *testing.T) {
 }
 
 func TestAbsentEngine(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	refuses := filepath.Join(dir, "refuses")
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: refuses})
@@ -150,6 +152,7 @@ func pretend(t *testing.T, status int, pull string) *engine {
 }
 
 func TestPull(t *testing.T) {
+	t.Parallel()
 	b := backendWith(t, nil)
 	for name, c := range map[string]struct {
 		status int
@@ -172,6 +175,7 @@ func TestPull(t *testing.T) {
 }
 
 func TestProgramFits(t *testing.T) {
+	t.Parallel()
 	b := backendWith(t, nil)
 	script := filepath.Join(t.TempDir(), helper.Name)
 	require.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\n"), 0o755))

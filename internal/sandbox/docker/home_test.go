@@ -49,6 +49,7 @@ func emptyEngine(t *testing.T) string {
 }
 
 func TestAnotherEngine(t *testing.T) {
+	t.Parallel()
 	helper, err := helperBinary()
 	require.NoError(t, err)
 	b := backendWith(t, map[string]string{"DOCKER_HOST": emptyEngine(t)})
@@ -89,6 +90,7 @@ func TestAnotherEngine(t *testing.T) {
 
 // What is found on an engine lives there, whatever was noted, and the last that is destroyed leaves nothing.
 func TestAdopted(t *testing.T) {
+	t.Parallel()
 	b := newBackend(t, func(o *Options) { o.StateDir = filepath.Join(o.StateDir, "docker") })
 	s := open(t, b, sandbox.Spec{})
 	succeed(t, s, "echo mine > file")

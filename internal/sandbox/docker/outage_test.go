@@ -91,6 +91,7 @@ func (w *wire) cut() {
 }
 
 func TestEngineGoesAndComesBack(t *testing.T) {
+	t.Parallel()
 	w := newWire(t)
 	b := newBackend(t)
 	reaching := b.opts
@@ -120,6 +121,7 @@ func TestEngineGoesAndComesBack(t *testing.T) {
 
 // A container paused while a command runs is noticed by who waits, and goes on, also where the engine fails at that first.
 func TestPausedWhileWaiting(t *testing.T) {
+	t.Parallel()
 	b := newBackend(t)
 	s := open(t, b, sandbox.Spec{})
 	e, err := b.engine()
@@ -134,6 +136,7 @@ func TestPausedWhileWaiting(t *testing.T) {
 
 // An engine that was killed with its containerd may find what it ran before in its way, in any of its layers.
 func TestEngineLeavesPiecesBehind(t *testing.T) {
+	t.Parallel()
 	b := newBackend(t)
 	s := open(t, b, sandbox.Spec{})
 	for _, says := range []string{

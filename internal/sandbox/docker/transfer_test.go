@@ -41,6 +41,7 @@ func odd(t *testing.T) string {
 }
 
 func TestWorkspaceBeginsAsACopy(t *testing.T) {
+	t.Parallel()
 	b := newBackend(t)
 	dir := odd(t)
 	var notes []string
@@ -63,6 +64,7 @@ func TestWorkspaceBeginsAsACopy(t *testing.T) {
 
 // A copy that was cut short is made again; a workspace that somebody worked in never is.
 func TestCopyCutShort(t *testing.T) {
+	t.Parallel()
 	b := newBackend(t)
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), []byte("whole"), 0o644))
@@ -105,6 +107,7 @@ func TestFoldersThatAreNotCopied(t *testing.T) {
 }
 
 func TestExportBelongsToTheUser(t *testing.T) {
+	t.Parallel()
 	b := newBackend(t)
 	s := open(t, b, sandbox.Spec{})
 	succeed(t, s, "mkdir -p a/b; echo text > a/b/file; ln -s b/file a/link; ln a/b/file a/same; chmod 4750 a/b/file; mkfifo pipe")
@@ -133,6 +136,7 @@ func TestExportBelongsToTheUser(t *testing.T) {
 }
 
 func TestImportRefuses(t *testing.T) {
+	t.Parallel()
 	b := newBackend(t)
 	s := open(t, b, sandbox.Spec{})
 	archive := func(h tar.Header) io.Reader {
