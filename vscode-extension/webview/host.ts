@@ -1,4 +1,5 @@
 // The other side: the extension. Calls have answers; what comes in is checked.
+import * as l10n from "@vscode/l10n";
 import {
   answers,
   messageToPage,
@@ -65,7 +66,7 @@ export class Host {
     if (answer && answers[waiting.name](answer)) waiting.resolve(answer);
     else
       waiting.reject(
-        new CallError(problem ?? { message: `The extension's answer to ${waiting.name} makes no sense.` }),
+        new CallError(problem ?? { message: l10n.t("The extension's answer to {0} makes no sense.", waiting.name) }),
       );
   }
 }

@@ -42,6 +42,8 @@ export interface Options {
   readonly width?: number;
   readonly height?: number;
   readonly slash?: readonly SlashCommand[];
+  /** The texts of another language. */
+  readonly texts?: Record<string, string>;
   /** What the page saved when it was shown before. */
   readonly saved?: unknown;
   readonly reducedMotion?: boolean;
@@ -80,6 +82,7 @@ export class FakeHost {
   constructor(
     readonly page: Page,
     private readonly slash: readonly SlashCommand[],
+    private readonly texts: Record<string, string> | undefined,
   ) {}
 
   post(message: ToPage): void {
@@ -94,7 +97,7 @@ export class FakeHost {
     const message = messageFromPage(value);
     assert.ok(message, `the page said ${JSON.stringify(value).slice(0, 200)}`);
     if (message.type === "ready") {
-      this.post({ type: "hello", slash: [...this.slash] });
+      this.post({ type: "hello", slash: [...this.slash], ...(this.texts && { texts: this.texts }) });
       this.outbox.reset();
     } else if (message.type === "drawn") {
       this.drawn = message.batch;
@@ -154,7 +157,7 @@ export async function open(browser: Browser, options: Options = {}): Promise<Fak
   });
   const page = await context.newPage();
   page.setDefaultTimeout(30_000);
-  const host = new FakeHost(page, options.slash ?? []);
+  const host = new FakeHost(page, options.slash ?? [], options.texts);
   page.on("console", (message) => message.type() === "error" && host.errors.push(message.text()));
   page.on("pageerror", (error) => host.errors.push(error.stack ?? String(error)));
   await page.exposeFunction("took", (message: unknown) => host.take(message));

@@ -92,7 +92,11 @@ function leaf(token: Token, code: DrawCode): ComponentChild {
     case "fence":
       return code(token.content.replace(/\n$/, ""), token.info.trim());
     case "image": // nothing is loaded for a message
-      return h("a", { href: token.attrGet("src") ?? "", title: token.attrGet("src") ?? "" }, token.content || "image");
+      return h(
+        "a",
+        { href: token.attrGet("src") ?? "", title: token.attrGet("src") ?? "" },
+        token.content || l10n.t("picture"),
+      );
     case "hr":
       return h("hr", null);
     default:

@@ -80,7 +80,7 @@ export class App extends Component<{ store: Store }> {
     return (
       <div class="panel asks">
         <button onClick={() => this.list.current?.reveal(first.itemId, true)}>
-          {more > 0 ? l10n.t("The agent asks you, {0} more wait", more) : l10n.t("The agent asks you")}
+          {more > 0 ? l10n.t("The agent asks you ({0} more)", more) : l10n.t("The agent asks you")}
         </button>
         <code dir="ltr">{oneLine(first.subject)}</code>
       </div>
