@@ -96,10 +96,16 @@ export async function restartServer(ctx: Ctx): Promise<void> {
   await ctx.server.start();
 }
 
-/** Opens the issue reporter with what the doctor finds; the user sees and sends it. */
+/** Opens the issue reporter with what the doctor finds; the user sees and sends it. Where VS Code has none, as in a browser, it is shown. */
 export async function reportIssue(ctx: Ctx): Promise<void> {
-  await commands.executeCommand("workbench.action.openIssueReporter", {
-    extensionId: ctx.extension.extension.id,
-    issueBody: await diagnosis(ctx),
-  });
+  const issueBody = await diagnosis(ctx);
+  try {
+    await commands.executeCommand("workbench.action.openIssueReporter", {
+      extensionId: ctx.extension.extension.id,
+      issueBody,
+    });
+  } catch (thrown) {
+    ctx.log.warn(`the issue reporter: ${String(thrown)}`);
+    await showReport("Sandbox Agent Issue.txt", issueBody);
+  }
 }

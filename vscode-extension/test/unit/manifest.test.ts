@@ -23,6 +23,22 @@ describe("the manifest", () => {
     for (const command of named) assert.ok(declared.includes(command.replace("sandboxAgent.", "")), command);
   });
 
+  it("has every command where keys reach it: in the palette, or in the menu of an entry, not as its button alone", () => {
+    const menus = manifest.contributes.menus;
+    const hidden = menus.commandPalette.filter(({ when }) => when === "false").map(({ command }) => command);
+    const listed = menus["view/item/context"].filter(({ group }) => !group.startsWith("inline"));
+    for (const command of hidden)
+      assert.ok(
+        listed.some((entry) => entry.command === command),
+        command,
+      );
+    for (const { command, when, group } of menus["view/item/context"].filter(({ group }) => group.startsWith("inline")))
+      assert.ok(
+        listed.some((entry) => entry.command === command && entry.when === when),
+        `${command} ${group}`,
+      );
+  });
+
   it("has a text for every key, and a key for every text", () => {
     const used = new Set([...text.matchAll(/"%([^%]+)%"/g)].map((match) => match[1]));
     assert.deepEqual([...used].sort(), Object.keys(texts).sort());
