@@ -182,7 +182,7 @@ export class List<R extends Row> extends Component<ListProps<R>, ListState> impl
     const wanted = this.follows
       ? this.layout.height - scroller.clientHeight
       : this.anchor && scrollFor(this.props.rows, this.layout, this.anchor);
-    if (wanted !== undefined && Math.abs(scroller.scrollTop - wanted) >= 1) this.scrollTo(wanted);
+    if (wanted !== undefined) this.scrollTo(wanted);
     this.prune();
     if (!this.follows && scroller.scrollTop < nearStart) this.props.onStart();
   }
@@ -197,8 +197,8 @@ export class List<R extends Row> extends Component<ListProps<R>, ListState> impl
   private scrollTo(top: number): void {
     const scroller = this.scroller.current;
     if (!scroller) return;
-    scroller.scrollTop = top;
-    this.seen = { top: scroller.scrollTop, height: scroller.scrollHeight }; // it has limits
+    if (Math.abs(scroller.scrollTop - top) >= 1) scroller.scrollTop = top;
+    this.seen = { top: scroller.scrollTop, height: scroller.scrollHeight }; // it has limits, and the browser may have kept them
     if (this.seen.top !== this.state.scroll) this.setState({ scroll: this.seen.top });
   }
 

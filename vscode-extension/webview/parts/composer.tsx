@@ -29,6 +29,7 @@ export class Composer extends Component<ComposerProps, ComposerState> {
   private writing: Writing | undefined;
   private question = 0; // counts what was asked for completions
   private inserted = this.props.store.inserted;
+  private grownFor = ""; // what the input had when it was made as high as that
   /** The last try, to repeat it under the same id when its answer was lost. */
   private tried: { readonly way: Way; readonly text: string; readonly id: string } | undefined;
 
@@ -141,12 +142,18 @@ export class Composer extends Component<ComposerProps, ComposerState> {
     this.complete(text);
   }
 
-  /** As high as its text, as far as the style allows. */
+  /** As high as its text, as far as the style allows. What is around does not move meanwhile: the list would lose its end. */
   private grow(): void {
     const input = this.input.current;
-    if (!input) return;
+    const around = input?.parentElement;
+    if (!input || !around) return;
+    const shown = `${input.clientWidth} ${input.placeholder} ${input.value}`;
+    if (shown === this.grownFor) return;
+    this.grownFor = shown;
+    around.style.minBlockSize = `${around.getBoundingClientRect().height}px`;
     input.style.height = "auto";
     input.style.height = `${input.scrollHeight + 2}px`;
+    around.style.minBlockSize = "";
   }
 
   private complete(text = this.state.text): void {
