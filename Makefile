@@ -53,8 +53,9 @@ $(GOLANGCI):
 generate: ## write what is generated from the table in editors/
 	go generate ./editors
 
-bench: ## run the benchmarks
+bench: build ## run the benchmarks, the last of them in a real VS Code
 	go test -run '^$$' -bench . -benchmem ./...
+	@npm --prefix vscode-extension run --silent bench
 
 package: ## pack archives and the VS Code extension into dist/ for Linux and macOS (or for PLATFORMS="linux/amd64 …")
 	@scripts/package

@@ -34,6 +34,9 @@ const quiet = {
   "security.workspace.trust.banner": "never",
 };
 
+/** The program of code-server; bin/code-server starts the same. */
+const entry = "node_modules/code-server/out/node/entry.js";
+
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -46,12 +49,15 @@ async function freePort(): Promise<number> {
 /** Editor is a running code-server. */
 export class Editor {
   readonly port: number;
+  /** Where a process of it listens for an inspector after SIGUSR1. */
+  readonly inspectPort: number;
   readonly #data: string;
   readonly #child: ChildProcess;
   readonly #log: number;
 
-  private constructor(port: number, data: string, child: ChildProcess, log: number) {
+  private constructor(port: number, inspectPort: number, data: string, child: ChildProcess, log: number) {
     this.port = port;
+    this.inspectPort = inspectPort;
     this.#data = data;
     this.#child = child;
     this.#log = log;
@@ -77,15 +83,16 @@ export class Editor {
       const path = join(required("PROGRAMS"), "sandbox-agent");
       writeFileSync(join(data, "Machine", "settings.json"), JSON.stringify({ "sandboxAgent.server.path": path }));
     }
-    const port = await freePort();
+    const [port, inspectPort] = [await freePort(), await freePort()];
     const quietly = ["--auth", "none", "--disable-telemetry", "--disable-update-check", "--ignore-last-opened"];
     const log = openSync(join(data, "server.log"), "a");
+    const node = [`--inspect-port=127.0.0.1:${inspectPort}`, join(required("VSCODE"), entry)];
     const child = spawn(
-      program,
-      [...words, "--bind-addr", `127.0.0.1:${port}`, "--disable-getting-started-override", ...quietly],
+      process.execPath, // that Node.js is VS Code's
+      [...node, ...words, "--bind-addr", `127.0.0.1:${port}`, "--disable-getting-started-override", ...quietly],
       { env: environment, stdio: ["ignore", log, log], detached: true },
     );
-    const editor = new Editor(port, data, child, log);
+    const editor = new Editor(port, inspectPort, data, child, log);
     await until(
       () => `code-server's answer; it said:\n${editor.log()}`,
       () => editor.#answers(),
@@ -118,6 +125,15 @@ export class Editor {
     return descendants(this.#child.pid ?? 0).filter(
       ({ command }) => command[0]?.endsWith("/sandbox-agent") && command[1] === "lsp",
     );
+  }
+
+  /** The process that our extension runs in; there is one window. */
+  extensionHost(): number {
+    const host = descendants(this.#child.pid ?? 0).find(({ command }) => command.includes("--type=extensionHost"));
+    if (!host) {
+      throw new Error("there is no extension host");
+    }
+    return host.pid;
   }
 
   /** Ends it with all it has started. */

@@ -48,8 +48,8 @@ export class Installation {
     this.#model = model;
   }
 
-  /** Makes one and starts its model. */
-  static async create(): Promise<Installation> {
+  /** Makes one and starts its model; what stands before the model returns an address of its own for the model's. */
+  static async create(front = (models: string) => Promise.resolve(models)): Promise<Installation> {
     const home = mkdtempSync(join(tmpdir(), "home."));
     for (const name of ["config", "data", "state", "cache", "run", "tmp"]) {
       mkdirSync(join(home, name), { mode: 0o700 });
@@ -59,7 +59,8 @@ export class Installation {
       stdio: ["ignore", "pipe", "inherit"],
     });
     const [line] = (await once(createInterface(model.stdout), "line")) as [string];
-    return new Installation(home, model, (JSON.parse(line) as { baseURL: string }).baseURL);
+    const { baseURL } = JSON.parse(line) as { baseURL: string };
+    return new Installation(home, model, await front(baseURL));
   }
 
   /** Makes a folder with these files. */

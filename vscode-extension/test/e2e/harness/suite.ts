@@ -8,6 +8,7 @@ import { launch, profile } from "./browser.ts";
 import { Conversation } from "./conversation.ts";
 import { Editor } from "./editor.ts";
 import { Installation } from "./installation.ts";
+import { Keys } from "./keys.ts";
 import { Workbench } from "./workbench.ts";
 
 /** Everything that a suite has running. */
@@ -16,12 +17,13 @@ export interface World {
   readonly editor: Editor;
   readonly window: Workbench;
   readonly conversation: Conversation;
+  readonly keys: Keys;
   /** the folder that is open */
   readonly folder: string;
 }
 
 /** How long a test may take, in milliseconds: longer than what it waits for. */
-const limit = 180_000;
+const usual = 180_000;
 
 /** After so many failures nothing more is to be learned, and each takes a while. */
 const enough = 4;
@@ -37,8 +39,18 @@ export async function picture(window: Workbench, name: string): Promise<void> {
 /** A test of a part of the suite; the window is as the test before left it. */
 export type It = (name: string, body: (world: World) => Promise<void>) => void;
 
+/** How a suite is set up. */
+export interface Setting {
+  /** What the parts of the window take can be told apart. */
+  readonly measures?: boolean;
+  /** Stands before the model: gets its address, and returns that of itself. */
+  readonly front?: (models: string) => Promise<string>;
+  /** How long a test may take, in milliseconds. */
+  readonly limit?: number;
+}
+
 /** Opens a window on a folder with these files before the tests, and ends everything after them. */
-export function suite(files: Record<string, string>): It {
+export function suite(files: Record<string, string>, { measures, front, limit = usual }: Setting = {}): It {
   let browser: Browser | undefined;
   let at: Installation | undefined;
   let editor: Editor | undefined;
@@ -48,14 +60,14 @@ export function suite(files: Record<string, string>): It {
 
   before(
     async () => {
-      at = await Installation.create();
+      at = await Installation.create(front);
       const folder = at.folder("work", files);
       editor = await Editor.start(at);
       browser = await launch();
-      const window = await Workbench.open(await profile(browser, outside), editor.url(folder));
-      world = { at, editor, window, conversation: new Conversation(window), folder };
+      const window = await Workbench.open(await profile(browser, outside, measures), editor.url(folder));
+      world = { at, editor, window, conversation: new Conversation(window), keys: new Keys(window), folder };
     },
-    { timeout: limit },
+    { timeout: usual },
   );
 
   after(
@@ -65,7 +77,7 @@ export function suite(files: Record<string, string>): It {
       await at?.remove();
       assert.deepEqual(outside, [], "nothing is loaded from elsewhere");
     },
-    { timeout: limit },
+    { timeout: usual },
   );
 
   return (name, body) => {
