@@ -5,6 +5,7 @@ import type { Ctx } from "../ctx";
 import { contextReport } from "../model/contextreport";
 import { oneLine } from "../model/text";
 import { title } from "../sessions/tree";
+import { withProgress } from "./progress";
 import { showReport } from "./report";
 import { given, target } from "./target";
 
@@ -50,9 +51,15 @@ export async function showContext(ctx: Ctx, argument?: unknown): Promise<void> {
   await showReport("Sandbox Agent Context.txt", contextReport(title(session), told));
 }
 
-/** Shows the MCP servers that the user has configured, how they are, and their tools. */
+/** Shows the MCP servers that the user has configured, how they are, and their tools. Those that do not run are started for it. */
 export async function showMcpServers(ctx: Ctx): Promise<void> {
-  const { servers } = await ctx.rpc.request("mcp", {});
+  const { servers } = await withProgress(
+    ctx,
+    l10n.t("Asking the MCP servers…"),
+    undefined,
+    (token) => ctx.rpc.request("mcp", { start: true }, token),
+    { cancellable: true },
+  );
   const text = servers.length > 0 ? servers.map(serverText).join("\n\n") : l10n.t("No MCP server is configured.");
   await showReport("Sandbox Agent MCP Servers.txt", text);
 }
