@@ -225,3 +225,17 @@ func TestWhileAWorkerIsNotTriedAgainItIsToldWhyAndUntilWhen(t *testing.T) {
 	require.Equal(t, 1, lives())
 	require.Nil(t, core.link.unstarted(), "if that dies it is started at once")
 }
+
+func TestWhoFindsNobodyDoesNotWaitForWhoConnects(t *testing.T) {
+	f := newFakeEngine()
+	core := testCore(t, f)
+	_, err := core.link.engine(t.Context())
+	require.NoError(t, err)
+	<-core.link.turn // somebody connects
+	core.link.lost()
+	require.True(t, core.link.suspect.Load())
+	core.link.turn <- struct{}{}
+	_, err = core.link.engine(t.Context())
+	require.NoError(t, err)
+	require.False(t, core.link.suspect.Load(), "it was looked again")
+}

@@ -31,10 +31,10 @@ type link struct {
 	turn    chan struct{} // holds a token while nobody connects; it guards what follows
 	now     engine
 	profile temporal.Profile
-	suspect bool   // a request found nobody
 	life    string // the worker under which the connection was made
 
-	failed atomic.Pointer[startFailure] // the last start of the worker, unless it succeeded
+	suspect atomic.Bool                  // a request found nobody
+	failed  atomic.Pointer[startFailure] // the last start of the worker, unless it succeeded
 }
 
 // startFailure is why, and when, the worker could not be started.
@@ -131,13 +131,14 @@ func (l *link) engine(ctx context.Context) (engine, error) {
 		return nil, asError("connecting to Temporal", ctx.Err())
 	}
 	defer func() { l.turn <- struct{}{} }()
-	if l.now != nil && !l.suspect && !l.workerIsAnother(ctx) {
+	suspect := l.suspect.Swap(false) // what is found from here on counts for the next
+	if l.now != nil && !suspect && !l.workerIsAnother(ctx) {
 		return l.now, nil
 	}
 	if err := l.connect(ctx); err != nil {
+		l.lost()
 		return nil, asError("connecting to Temporal", err)
 	}
-	l.suspect = false
 	return l.now, nil
 }
 
@@ -248,11 +249,7 @@ func (l *link) workerIsAnother(ctx context.Context) bool {
 }
 
 // lost makes the next command look again at what is there.
-func (l *link) lost() {
-	<-l.turn
-	l.suspect = true
-	l.turn <- struct{}{}
-}
+func (l *link) lost() { l.suspect.Store(true) }
 
 // heals tells whether to send a request again that nobody answered, since what this process may start for itself was not
 // there: the worker, which was another when the request was sent, or its Temporal server.
@@ -261,7 +258,7 @@ func (l *link) heals(ctx context.Context, sentUnder string, began time.Time) boo
 		return false
 	}
 	defer func() { l.turn <- struct{}{} }()
-	l.suspect = true
+	l.lost()
 	if !l.profile.Embedded || !l.mayStart(ctx) || time.Since(began) > healTime {
 		return false
 	}
