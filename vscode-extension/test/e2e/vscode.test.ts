@@ -2,7 +2,6 @@
 import { asking } from "./parts/asking.ts";
 import { editing } from "./parts/editing.ts";
 import { hostile } from "./parts/hostile.ts";
-import { keyboard } from "./parts/keyboard.ts";
 import { looks } from "./parts/looks.ts";
 import { moving } from "./parts/moving.ts";
 import { reloading } from "./parts/reloading.ts";
@@ -14,6 +13,6 @@ const filler = Array.from({ length: 12 }, (_, i) => `(${i})`).join("\n");
 const poem = `roses are red\nviolets are blue\n${filler}\nsugar is sweet\nand so are you\n`;
 const it = suite({ "greeting.txt": "first\nhello\nlast\n", "poem.txt": poem });
 
-for (const part of [trust, asking, editing, reviewing, moving, keyboard, reloading, looks, hostile]) {
+for (const part of [trust, asking, editing, reviewing, moving, reloading, looks, hostile]) {
   part(it);
 }

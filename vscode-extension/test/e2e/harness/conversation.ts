@@ -1,5 +1,4 @@
 // This file drives the conversation, the web view of the extension, by what its parts are called for everybody.
-import assert from "node:assert/strict";
 import type { FrameLocator, Locator } from "playwright-core";
 import type { Workbench } from "./workbench.ts";
 
@@ -45,15 +44,6 @@ export class Conversation {
     await this.input.fill(text);
     await this.input.press("Enter");
     await this.log.getByText(text).last().waitFor();
-  }
-
-  /** Goes to a part by the Tab key; it is an error if it cannot be reached so. */
-  async focus(part: Locator): Promise<void> {
-    const here = () => part.evaluate((element) => element.ownerDocument.activeElement === element);
-    for (let presses = 0; !(await here()); presses++) {
-      assert.ok(presses < 60, "it is not reached by the Tab key");
-      await this.#window.page.keyboard.press("Tab");
-    }
   }
 
   /** Allows what is asked for. */

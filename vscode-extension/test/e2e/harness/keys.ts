@@ -112,7 +112,8 @@ export class Keys {
     await this.press("Control+P");
     await this.#input.waitFor();
     await this.write(name);
-    await this.#choose("ArrowDown", { hasText: name });
+    await this.#window.quick.locator(".monaco-list-row.focused").filter({ hasText: name }).first().waitFor();
+    await this.press("Enter");
     await this.#page.locator(".monaco-editor.focused").waitFor();
   }
 
