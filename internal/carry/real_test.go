@@ -6,10 +6,8 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -23,6 +21,7 @@ import (
 	"sandboxagent/internal/sandbox/docker"
 	"sandboxagent/internal/sandbox/docker/testimage"
 	"sandboxagent/internal/sandbox/local"
+	"sandboxagent/internal/sandbox/sandboxtest"
 	"sandboxagent/internal/workspace"
 )
 
@@ -30,27 +29,8 @@ func TestMain(m *testing.M) {
 	if helper.Invoked(os.Args) {
 		os.Exit(helper.Main(os.Args[1:]))
 	}
-	code := m.Run()
-	if file, err := helperBinary(); err == nil {
-		_ = os.RemoveAll(filepath.Dir(file))
-	}
-	os.Exit(code)
+	os.Exit(sandboxtest.Main(m))
 }
-
-// helperBinary is the helper of containers, built once: the test's own program may need libraries that the image does not have.
-var helperBinary = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "sandbox-helper-")
-	if err != nil {
-		return "", err
-	}
-	file := filepath.Join(dir, "sandbox-helper")
-	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", file, "sandboxagent/cmd/sandbox-helper")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the helper: %w: %s", err, out)
-	}
-	return file, nil
-})
 
 // world is a host with a folder, a store and an engine.
 type world struct {
@@ -66,8 +46,6 @@ type world struct {
 func newWorld(t testing.TB, dockerHost string) *world {
 	t.Helper()
 	image := testimage.Need(t)
-	file, err := helperBinary()
-	require.NoError(t, err)
 	self, err := os.Executable()
 	require.NoError(t, err)
 	w := &world{TB: t, dir: t.TempDir()}
@@ -77,7 +55,7 @@ func newWorld(t testing.TB, dockerHost string) *world {
 	require.NoError(t, err)
 	host := "test-" + filepath.Base(w.dir) + t.Name()
 	w.boxes, err = docker.New(docker.Options{
-		StateDir: filepath.Join(w.dir, "docker"), HostID: host, Image: image, HelperBinary: file,
+		StateDir: filepath.Join(w.dir, "docker"), HostID: host, Image: image, HelperBinary: sandboxtest.Helper(t),
 		Env: func(name string) (string, bool) {
 			if name == "DOCKER_HOST" && dockerHost != "" {
 				return dockerHost, true

@@ -6,19 +6,15 @@ package daytona
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"sandboxagent/internal/helper"
 	"sandboxagent/internal/sandbox"
 	"sandboxagent/internal/sandbox/cloud"
 	"sandboxagent/internal/sandbox/cloud/cloudtest"
@@ -26,40 +22,19 @@ import (
 	"sandboxagent/internal/sandbox/sandboxtest"
 )
 
-// helperBinary is built once: the test's own program may need libraries, and is large.
-var helperBinary = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "sandbox-helper-")
-	if err != nil {
-		return "", err
-	}
-	file := filepath.Join(dir, helper.Name)
-	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", file, "sandboxagent/cmd/sandbox-helper")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the helper: %w: %s", err, out)
-	}
-	return file, nil
-})
-
 func TestMain(m *testing.M) {
 	if daytonatest.Invoked() {
 		os.Exit(daytonatest.Daemon())
 	}
 	sandboxtest.Worker(fromDescription)
-	code := m.Run()
-	if file, err := helperBinary(); err == nil {
-		_ = os.RemoveAll(filepath.Dir(file))
-	}
-	os.Exit(code)
+	os.Exit(sandboxtest.Main(m))
 }
 
 // newBackend makes a backend on a server, which holds nothing of it after the test.
 func newBackend(t testing.TB, s *daytonatest.Server, change ...func(*Options)) *Backend {
 	t.Helper()
-	program, err := helperBinary()
-	require.NoError(t, err)
 	o := Options{
-		APIKey: func() string { return daytonatest.DefaultKey }, APIURL: s.URL, HelperBinary: program,
+		APIKey: func() string { return daytonatest.DefaultKey }, APIURL: s.URL, HelperBinary: sandboxtest.Helper(t),
 	}
 	for _, f := range change {
 		f(&o)

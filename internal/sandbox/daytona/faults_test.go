@@ -10,8 +10,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,38 +19,17 @@ import (
 	"sandboxagent/internal/sandbox/cloud"
 	"sandboxagent/internal/sandbox/cloud/cloudtest"
 	"sandboxagent/internal/sandbox/daytona/daytonatest"
+	"sandboxagent/internal/sandbox/sandboxtest"
 )
 
 // patience is how long a condition may take that holds within a second on an idle machine.
 const patience = 90 * time.Second
 
-// waits records what was waited for, without waiting.
-type waits struct {
-	mu  sync.Mutex
-	all []time.Duration
-}
-
-func (w *waits) sleep(ctx context.Context, d time.Duration) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.all = append(w.all, d)
-	return ctx.Err()
-}
-
-func (w *waits) total() (sum time.Duration) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, d := range w.all {
-		sum += d
-	}
-	return sum
-}
-
 // hasty makes a backend that does not wait between tries.
-func hasty(t *testing.T, s *daytonatest.Server) (*Backend, *waits) {
+func hasty(t *testing.T, s *daytonatest.Server) (*Backend, *cloudtest.Waits) {
 	t.Helper()
-	w := &waits{}
-	return newBackend(t, s, func(o *Options) { o.sleep = w.sleep }), w
+	w := &cloudtest.Waits{}
+	return newBackend(t, s, func(o *Options) { o.sleep = w.Sleep }), w
 }
 
 func open(t *testing.T, b *Backend, id string) sandbox.Sandbox {
@@ -62,36 +39,14 @@ func open(t *testing.T, b *Backend, id string) sandbox.Sandbox {
 	return box
 }
 
-// await waits for the end of a command.
-func await(t *testing.T, s sandbox.Sandbox, id string) sandbox.Status {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	var after sandbox.Offsets
-	for {
-		st, err := s.Wait(ctx, id, after, time.Minute)
-		require.NoError(t, err)
-		if st.State != sandbox.StateRunning {
-			return st
-		}
-		after = st.Total
-	}
-}
+var (
+	await   = sandboxtest.Await
+	succeed = sandboxtest.Succeed
+)
 
 func output(t *testing.T, s sandbox.Sandbox, id string) string {
 	t.Helper()
-	chunk, err := s.Output(t.Context(), id, sandbox.Stdout, 0, 1<<20)
-	require.NoError(t, err)
-	return string(chunk.Data)
-}
-
-// succeed runs a script that must succeed and returns what it printed.
-func succeed(t *testing.T, s sandbox.Sandbox, script string) string {
-	t.Helper()
-	id := fmt.Sprint("c", time.Now().UnixNano())
-	require.NoError(t, s.Start(t.Context(), id, sandbox.Command{Script: script}))
-	require.Zero(t, await(t, s, id).ExitCode)
-	return strings.TrimSpace(output(t, s, id))
+	return sandboxtest.Output(t, s, id, sandbox.Stdout)
 }
 
 // retryAfterHeader asks to wait the way Daytona does.
@@ -251,7 +206,7 @@ func TestRefusals(t *testing.T) {
 			require.Equal(t, c.class, sandbox.ClassOf(err), "%v", err)
 			require.ErrorContains(t, err, c.says)
 			require.NotContains(t, err.Error(), daytonatest.DefaultKey)
-			require.Less(t, w.total(), 4*time.Minute, "waiting is bounded")
+			require.Less(t, w.Total(), 4*time.Minute, "waiting is bounded")
 			require.LessOrEqual(t, s.Created(), 1)
 		})
 	}
@@ -358,7 +313,7 @@ func TestUnreachable(t *testing.T) {
 	_, err := b.Open(t.Context(), sandbox.Spec{ID: "s"})
 	require.Equal(t, sandbox.ClassUnavailable, sandbox.ClassOf(err))
 	require.ErrorContains(t, err, "check the network connection")
-	require.Len(t, w.all, cloud.Tries-1)
+	require.Len(t, w.All(), cloud.Tries-1)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = b.Open(ctx, sandbox.Spec{ID: "s"})

@@ -26,7 +26,7 @@ func timed(t *testing.T, change ...func(*Options)) (*daytonatest.Server, *Backen
 	t.Helper()
 	clock := cloudtest.NewClock()
 	s := daytonatest.New(t, daytonatest.Options{Clock: clock})
-	b := newBackend(t, s, append(change, func(o *Options) { o.clock, o.sleep = clock, (&waits{}).sleep })...)
+	b := newBackend(t, s, append(change, func(o *Options) { o.clock, o.sleep = clock, (&cloudtest.Waits{}).Sleep })...)
 	return s, b, clock
 }
 

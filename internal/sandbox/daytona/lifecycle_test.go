@@ -152,7 +152,7 @@ func TestStuck(t *testing.T) {
 	require.Equal(t, sandbox.ClassUnavailable, sandbox.ClassOf(err))
 	require.ErrorContains(t, err, "takes too long to change its state")
 	require.ErrorContains(t, err, "creating")
-	require.InDelta(t, moveTime, w.total(), float64(2*time.Second))
+	require.InDelta(t, moveTime, w.Total(), float64(2*time.Second))
 	requireOne(t, s)
 }
 

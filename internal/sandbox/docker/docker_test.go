@@ -10,7 +10,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -31,37 +30,16 @@ import (
 // patience is how long a condition may take that holds within a second on an idle machine.
 const patience = 90 * time.Second
 
-// helperBinary is built once: the test's own program may need libraries that the image does not have.
-var helperBinary = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "sandbox-helper-")
-	if err != nil {
-		return "", err
-	}
-	file := filepath.Join(dir, helper.Name)
-	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", file, "sandboxagent/cmd/sandbox-helper")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the helper: %w: %s", err, out)
-	}
-	return file, nil
-})
-
 func TestMain(m *testing.M) {
 	sandboxtest.Worker(fromDescription)
-	code := m.Run()
-	if file, err := helperBinary(); err == nil {
-		_ = os.RemoveAll(filepath.Dir(file))
-	}
-	os.Exit(code)
+	os.Exit(sandboxtest.Main(m))
 }
 
 // newBackend makes a backend with a host of its own; what it made is gone with the test.
 func newBackend(t testing.TB, change ...func(*Options)) *Backend {
 	t.Helper()
 	image := testimage.Need(t)
-	helper, err := helperBinary()
-	require.NoError(t, err)
-	o := Options{StateDir: t.TempDir(), HostID: "test-" + filepath.Base(t.TempDir()) + t.Name(), Image: image, HelperBinary: helper}
+	o := Options{StateDir: t.TempDir(), HostID: "test-" + filepath.Base(t.TempDir()) + t.Name(), Image: image, HelperBinary: sandboxtest.Helper(t)}
 	for _, f := range change {
 		f(&o)
 	}
@@ -105,44 +83,12 @@ func open(t testing.TB, b *Backend, spec sandbox.Spec) sandbox.Sandbox {
 	return s
 }
 
-// run runs a script to its end and returns what it printed and its status.
-func run(t *testing.T, s sandbox.Sandbox, script string) (string, sandbox.Status) {
-	t.Helper()
-	id := fmt.Sprintf("c%d", time.Now().UnixNano())
-	require.NoError(t, s.Start(t.Context(), id, sandbox.Command{Script: script}))
-	st := await(t, s, id)
-	return output(t, s, id, sandbox.Stdout) + output(t, s, id, sandbox.Stderr), st
-}
-
-func succeed(t *testing.T, s sandbox.Sandbox, script string) string {
-	t.Helper()
-	out, st := run(t, s, script)
-	require.Equal(t, sandbox.StateExited, st.State)
-	require.Zero(t, st.ExitCode, out)
-	return strings.TrimSpace(out)
-}
-
-func await(t testing.TB, s sandbox.Sandbox, id string) sandbox.Status {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	var after sandbox.Offsets
-	for {
-		st, err := s.Wait(ctx, id, after, time.Second)
-		require.NoError(t, err, "the command does not end")
-		if st.State != sandbox.StateRunning {
-			return st
-		}
-		after = st.Total
-	}
-}
-
-func output(t testing.TB, s sandbox.Sandbox, id string, stream sandbox.Stream) string {
-	t.Helper()
-	chunk, err := s.Output(t.Context(), id, stream, 0, 1<<20)
-	require.NoError(t, err)
-	return string(chunk.Data)
-}
+var (
+	await   = sandboxtest.Await
+	output  = sandboxtest.Output
+	run     = sandboxtest.Exec
+	succeed = sandboxtest.Succeed
+)
 
 func (b *Backend) containers(t *testing.T, id string) []container.Summary {
 	t.Helper()

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sandboxagent/internal/sandbox"
+	"sandboxagent/internal/sandbox/sandboxtest"
 )
 
 // emptyEngine is the address of an engine that has nothing; what is to be made or removed in it fails the test.
@@ -50,10 +51,8 @@ func emptyEngine(t *testing.T) string {
 
 func TestAnotherEngine(t *testing.T) {
 	t.Parallel()
-	helper, err := helperBinary()
-	require.NoError(t, err)
 	b := backendWith(t, map[string]string{"DOCKER_HOST": emptyEngine(t)})
-	b.opts.HelperBinary = helper
+	b.opts.HelperBinary = sandboxtest.Helper(t)
 	for _, r := range []record{
 		{ID: "s", Born: "1", Image: "img", Epoch: 2, Complete: true, Engine: "A /a", EngineAt: "at unix:///a.sock"},
 		{ID: "here", Born: "2", Image: "img", Complete: true, Engine: "B /b"},

@@ -12,7 +12,6 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -23,38 +22,17 @@ import (
 	"sandboxagent/internal/sandbox/cloud"
 	"sandboxagent/internal/sandbox/cloud/cloudtest"
 	"sandboxagent/internal/sandbox/e2b/e2btest"
+	"sandboxagent/internal/sandbox/sandboxtest"
 )
 
 // patience is how long a condition may take that holds within a second on an idle machine.
 const patience = 90 * time.Second
 
-// waits records what was waited for, without waiting.
-type waits struct {
-	mu  sync.Mutex
-	all []time.Duration
-}
-
-func (w *waits) sleep(ctx context.Context, d time.Duration) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.all = append(w.all, d)
-	return ctx.Err()
-}
-
-func (w *waits) total() (sum time.Duration) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, d := range w.all {
-		sum += d
-	}
-	return sum
-}
-
 // hasty makes a backend that does not wait between tries.
-func hasty(t *testing.T, s *e2btest.Server) (*Backend, *waits) {
+func hasty(t *testing.T, s *e2btest.Server) (*Backend, *cloudtest.Waits) {
 	t.Helper()
-	w := &waits{}
-	return newBackend(t, s, func(o *Options) { o.sleep = w.sleep }), w
+	w := &cloudtest.Waits{}
+	return newBackend(t, s, func(o *Options) { o.sleep = w.Sleep }), w
 }
 
 func open(t *testing.T, b *Backend, id string) sandbox.Sandbox {
@@ -64,39 +42,14 @@ func open(t *testing.T, b *Backend, id string) sandbox.Sandbox {
 	return box
 }
 
-// await waits for the end of a command.
-func await(t *testing.T, s sandbox.Sandbox, id string) sandbox.Status {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	var after sandbox.Offsets
-	for {
-		st, err := s.Wait(ctx, id, after, time.Minute)
-		require.NoError(t, err)
-		if st.State != sandbox.StateRunning {
-			return st
-		}
-		after = st.Total
-	}
-}
+var (
+	await   = sandboxtest.Await
+	succeed = sandboxtest.Succeed
+)
 
 func output(t *testing.T, s sandbox.Sandbox, id string) string {
 	t.Helper()
-	chunk, err := s.Output(t.Context(), id, sandbox.Stdout, 0, 1<<20)
-	require.NoError(t, err)
-	return string(chunk.Data)
-}
-
-// succeed runs a script that must succeed and returns what it printed.
-func succeed(t *testing.T, s sandbox.Sandbox, script string) string {
-	t.Helper()
-	id := fmt.Sprint("c", time.Now().UnixNano())
-	require.NoError(t, s.Start(t.Context(), id, sandbox.Command{Script: script}))
-	st := await(t, s, id)
-	complaint, err := s.Output(t.Context(), id, sandbox.Stderr, 0, 1<<10)
-	require.NoError(t, err)
-	require.Zero(t, st.ExitCode, "%s%s", complaint.Data, st.Failure)
-	return strings.TrimSpace(output(t, s, id))
+	return sandboxtest.Output(t, s, id, sandbox.Stdout)
 }
 
 // retryAfterHeader asks to wait the way E2B does.
@@ -276,7 +229,7 @@ func TestRefusals(t *testing.T) {
 			require.Equal(t, c.class, sandbox.ClassOf(err), "%v", err)
 			require.ErrorContains(t, err, c.says)
 			require.NotContains(t, err.Error(), e2btest.DefaultKey)
-			require.Less(t, w.total(), 2*time.Minute, "waiting is bounded")
+			require.Less(t, w.Total(), 2*time.Minute, "waiting is bounded")
 			require.LessOrEqual(t, s.Created(), 1)
 		})
 	}
@@ -394,7 +347,7 @@ func TestUnreachable(t *testing.T) {
 	_, err := b.Open(t.Context(), sandbox.Spec{ID: "s"})
 	require.Equal(t, sandbox.ClassUnavailable, sandbox.ClassOf(err))
 	require.ErrorContains(t, err, "check the network connection")
-	require.Len(t, w.all, cloud.Tries-1)
+	require.Len(t, w.All(), cloud.Tries-1)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = b.Open(ctx, sandbox.Spec{ID: "s"})

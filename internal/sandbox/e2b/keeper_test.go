@@ -113,7 +113,7 @@ func TestACallKeepsItsSandboxAwake(t *testing.T) {
 
 func TestKeepingFailsNowAndThen(t *testing.T) {
 	t.Parallel()
-	s, b, clock := timed(t, func(o *Options) { o.sleep = (&waits{}).sleep })
+	s, b, clock := timed(t, func(o *Options) { o.sleep = (&cloudtest.Waits{}).Sleep })
 	box := open(t, b, "s")
 	defer b.Keep(box.Ref())()
 	s.Inject(cloudtest.Fault{Op: "timeout", Status: 500, Times: cloud.Tries})
