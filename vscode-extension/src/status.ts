@@ -43,13 +43,12 @@ function iconOf(view: SessionView, approvals: number): string {
 }
 
 function serverText(server: ServerState): StatusText | undefined {
-  if (server.kind === "waiting") {
-    return { text: `$(sync~spin) ${l10n.t("Agent restarts")}`, tooltip: server.problem.message, level: "warning" };
-  }
-  if (server.kind === "failed") {
-    return { text: `$(error) ${l10n.t("No agent")}`, tooltip: server.problem.message, level: "error" };
-  }
-  return undefined;
+  if (server.kind !== "waiting" && server.kind !== "failed") return undefined;
+  const { message, remedy } = server.problem;
+  const tooltip = remedy ? `${message} ${remedy}` : message;
+  return server.kind === "waiting"
+    ? { text: `$(sync~spin) ${l10n.t("Agent restarts")}`, tooltip, level: "warning" }
+    : { text: `$(error) ${l10n.t("No agent")}`, tooltip, level: "error" };
 }
 
 /** Shows the item. */

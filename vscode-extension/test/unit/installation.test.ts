@@ -153,7 +153,8 @@ describe("the status bar", () => {
       tooltip: "It ended.",
       level: "warning",
     });
-    assert.equal(statusOf(view, { kind: "failed", problem }, 0).level, "error");
+    const failed = statusOf(view, { kind: "failed", problem: { ...problem, remedy: "See the log." } }, 0);
+    assert.deepEqual([failed.level, failed.tooltip], ["error", "It ended. See the log."]);
     assert.equal(statusOf(undefined, ready, 0).text, "$(comment-discussion) Agent");
   });
 });
