@@ -96,6 +96,9 @@ func fakeWorker(mode string) error {
 	for {
 		select {
 		case <-stop:
+			if _, err := os.Stat(paths.WorkerLock + ".stopped"); err != nil {
+				return os.WriteFile(paths.StateDir+"/unrecorded", nil, 0o600)
+			}
 			return nil
 		case <-time.After(100 * time.Millisecond):
 			if _, err := os.Stat(paths.StateDir); err != nil {
@@ -180,6 +183,7 @@ func TestAStoppedWorkerIsNotStartedByItself(t *testing.T) {
 	_, err := core.StartWorker(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, core.StopWorker(t.Context()))
+	require.NoFileExists(t, core.opts.Paths.StateDir+"/unrecorded", "a stop is recorded before the worker hears of it")
 	require.NoError(t, core.StopWorker(t.Context()), "stopping twice")
 	_, _ = core.link.engine(context.WithValue(t.Context(), quietKey{}, quietUnlessStopped))
 	require.Equal(t, 1, lives())

@@ -73,11 +73,13 @@ func (c *Core) StopWorker(ctx context.Context) error {
 	if err != nil || info.PID <= 1 {
 		return editors.Errorf(editors.CodeBusy, "the worker is still starting").WithRemedy("Try again in a moment.")
 	}
-	if err := syscall.Kill(info.PID, syscall.SIGTERM); err != nil && !errors.Is(err, syscall.ESRCH) {
-		return asError("stopping the worker", fmt.Errorf("signalling process %d: %w", info.PID, err))
-	}
+	// First of all, since whoever follows a turn starts the worker again as soon as it leaves.
 	if err := os.WriteFile(c.stoppedFile(), nil, 0o600); err != nil {
 		c.log.Warn("stop not recorded", "error", err)
+	}
+	if err := syscall.Kill(info.PID, syscall.SIGTERM); err != nil && !errors.Is(err, syscall.ESRCH) {
+		_ = os.Remove(c.stoppedFile())
+		return asError("stopping the worker", fmt.Errorf("signalling process %d: %w", info.PID, err))
 	}
 	progress(ctx, "Waiting for the worker to finish what it is doing.")
 	for c.workerAlive() {
