@@ -13,6 +13,7 @@ import {
 import type { Ctx } from "../ctx";
 import { folderName } from "../folders";
 import { doingText } from "../model/text";
+import type { Listing } from "./listing";
 import { branches, contextValue, description, icon, title, type Branch } from "./tree";
 
 /** What a command gets when it is called from the tree. */
@@ -23,28 +24,72 @@ export interface SessionNode {
 class Node implements SessionNode {
   readonly sessionId: string;
   forks: Node[] = [];
+  looks: Looks;
   constructor(
-    readonly branch: Branch,
+    branch: Branch,
     readonly parent: Node | undefined,
   ) {
     this.sessionId = branch.session.id;
+    this.looks = looksOf(branch);
   }
 }
 
-class Provider implements TreeDataProvider<Node> {
-  private readonly changes = new EventEmitter<void>();
+/** What is shown of a session. */
+function looksOf({ session, forks }: Branch) {
+  const where = description(session, Date.now(), folderName(session.workspaceFolder));
+  const folder = Uri.parse(session.workspaceFolder).fsPath;
+  return {
+    title: title(session),
+    where,
+    icon: icon(session),
+    contextValue: contextValue(session),
+    tooltip: [title(session), doingText(session), session.model, folder].join("\n"),
+    said: `${title(session)}, ${where}, ${doingText(session)}`,
+    forks: forks.length > 0,
+  };
+}
+
+type Looks = ReturnType<typeof looksOf>;
+
+/** Which sessions there are, in their order, and what is below what. */
+function shapeOf(list: readonly Branch[]): string {
+  return list.map(({ session, forks }) => `${session.id}(${shapeOf(forks)})`).join();
+}
+
+/** The nodes of the tree. VS Code keeps something of each that it reads again, so it is told only of what looks different. */
+export class Provider implements TreeDataProvider<Node> {
+  private readonly changes = new EventEmitter<Node[] | undefined>();
   readonly onDidChangeTreeData = this.changes.event;
   private roots: Node[] = [];
+  private shape: string | undefined;
   private readonly nodes = new Map<string, Node>();
 
-  constructor(private readonly ctx: Ctx) {
+  constructor(private readonly listing: Pick<Listing, "sessions">) {
     this.changed();
   }
 
   changed(): void {
+    const list = branches(this.listing.sessions);
+    const shape = shapeOf(list);
+    if (shape === this.shape) {
+      const changed = list.flatMap((branch) => this.renewed(branch));
+      if (changed.length > 0) this.changes.fire(changed);
+      return;
+    }
+    this.shape = shape;
     this.nodes.clear();
-    this.roots = branches(this.ctx.listing.sessions).map((branch) => this.add(branch));
-    this.changes.fire();
+    this.roots = list.map((branch) => this.add(branch));
+    this.changes.fire(undefined);
+  }
+
+  /** Those that look different now, of a branch that is there already. */
+  private renewed(branch: Branch): Node[] {
+    const below = branch.forks.flatMap((fork) => this.renewed(fork));
+    const node = this.nodes.get(branch.session.id);
+    const looks = looksOf(branch);
+    if (!node || JSON.stringify(looks) === JSON.stringify(node.looks)) return below;
+    node.looks = looks;
+    return [node, ...below];
   }
 
   find(id: string): Node | undefined {
@@ -67,19 +112,18 @@ class Provider implements TreeDataProvider<Node> {
   }
 
   getTreeItem(node: Node): TreeItem {
-    const { session, forks } = node.branch;
+    const { looks } = node;
+    const { id, color } = looks.icon;
     const item = new TreeItem(
-      title(session),
-      forks.length > 0 ? TreeItemCollapsibleState.Expanded : TreeItemCollapsibleState.None,
+      looks.title,
+      looks.forks ? TreeItemCollapsibleState.Expanded : TreeItemCollapsibleState.None,
     );
-    const { id, color } = icon(session);
-    item.id = session.id;
-    item.description = description(session, Date.now(), folderName(session.workspaceFolder));
+    item.id = node.sessionId;
+    item.description = looks.where;
     item.iconPath = new ThemeIcon(id, color === undefined ? undefined : new ThemeColor(color));
-    item.contextValue = contextValue(session);
-    const folder = Uri.parse(session.workspaceFolder).fsPath;
-    item.tooltip = [title(session), doingText(session), session.model, folder].join("\n");
-    item.accessibilityInformation = { label: `${title(session)}, ${item.description}, ${doingText(session)}` };
+    item.contextValue = looks.contextValue;
+    item.tooltip = looks.tooltip;
+    item.accessibilityInformation = { label: looks.said };
     item.command = { command: "sandboxAgent.openSession", title: "", arguments: [node] };
     return item;
   }
@@ -87,7 +131,7 @@ class Provider implements TreeDataProvider<Node> {
 
 /** Shows the tree; it is kept up to date while it is visible. */
 export function registerSessionsView(ctx: Ctx): Disposable[] {
-  const provider = new Provider(ctx);
+  const provider = new Provider(ctx.listing);
   const view = window.createTreeView("sandboxAgent.sessions", { treeDataProvider: provider, showCollapseAll: true });
   let watching: Disposable | undefined;
   const follow = (): void => {

@@ -168,6 +168,8 @@ export const l10n = {
 export class ThemeIcon {
   constructor(readonly id: string) {}
 }
+export const TreeItem = untested;
+export const TreeItemCollapsibleState = { None: 0, Expanded: 2 };
 export const ProgressLocation = { Notification: 15 };
 export const QuickPickItemKind = { Separator: -1 };
 export const version = "1.91.0";
