@@ -50,9 +50,9 @@ export const callsAtOnce = 90;
 /** Ends the answer to what was asked, when that was to do some work or to look at everything. */
 export const workDone = (asked: string): string => `That was it: ${asked}.`;
 
-/** How many words there are, and in which places: "w17." */
+/** How many words there are when words are said; they are others in each of the first nine turns: "w2117." */
 export const wordCount = 200;
-const words = Array.from({ length: wordCount }, (_, i) => `w${1000 + i}.`).join(" ");
+const words = Array.from({ length: wordCount }, (_, i) => `w{{turn}}${100 + i}.`).join(" ");
 
 const report = [
   "Here is what I found:",
