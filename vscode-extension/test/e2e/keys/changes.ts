@@ -128,7 +128,7 @@ export const changes: Cases = {
   compareWithStart: async ({ keys, window, folder }) => {
     writeFileSync(join(folder, "poem.txt"), "the newest poem\n");
     await keys.command("Refresh Changes");
-    await window.tree("poem.txt").waitFor();
+    await keys.entry("Changes", "poem.txt");
     await keys.command("Show Changes Since the Start of the Session");
     await comparedWith(window, "Start of the session");
   },

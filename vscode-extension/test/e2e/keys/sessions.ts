@@ -77,11 +77,10 @@ export const ending: Cases = {
     await conversation.title("Parent").waitFor();
   },
   refreshSessions: async ({ keys, at, window }) => {
-    const { id } = await latest(at);
-    await at.agent("title", id, "Renamed elsewhere");
+    const child = (await at.sessions()).find(({ title }) => title === "Child");
+    await at.agent("title", child?.id ?? "", "Elsewhere");
     await keys.command("Refresh Sessions");
-    await window.tree("Renamed elsewhere").waitFor();
-    await at.agent("title", id, "Child");
+    await window.tree("Elsewhere").waitFor();
   },
   pause: async ({ keys, at }) => {
     await keys.command("Pause");
@@ -104,12 +103,12 @@ export const ending: Cases = {
     }
   },
   destroy: async ({ keys, at, window }) => {
-    await keys.entry("Sessions", "Child");
+    await keys.entry("Sessions", "Elsewhere");
     await keys.menu("Destroy…");
-    await keys.answer("Destroy “Child”?", "Cancel");
+    await keys.answer("Destroy “Elsewhere”?", "Cancel");
     await keys.menu("Destroy…"); // the entry has the keyboard again
-    await keys.answer("Destroy “Child”?", "Destroy");
-    await window.tree("Child").waitFor({ state: "detached" });
+    await keys.answer("Destroy “Elsewhere”?", "Destroy");
+    await window.tree("Elsewhere").waitFor({ state: "detached" });
     assert.equal((await at.sessions()).length, 1);
   },
 };
