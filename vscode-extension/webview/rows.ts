@@ -3,7 +3,7 @@
 import type { Approval, Item } from "../../editors/protocol";
 import { planTool } from "../src/model/plan";
 import type { Live } from "../src/model/live";
-import type { Failure, SessionView } from "../src/model/session";
+import { busy, type Failure, type SessionView } from "../src/model/session";
 import type { Row } from "./list/layout";
 import { Blocks, type Group } from "./markdown/blocks";
 
@@ -44,7 +44,13 @@ export type ConversationRow = Row &
         readonly reading: Reading | undefined;
       }
     | { readonly kind: "notice"; readonly item: Item; readonly approval: Approval | undefined }
-    | { readonly kind: "failure"; readonly turnId: number; readonly failure: Failure }
+    | {
+        readonly kind: "failure";
+        readonly turnId: number;
+        readonly failure: Failure;
+        /** The question that can be asked again: that of the latest turn, as long as nothing followed it. */
+        readonly question: Item | undefined;
+      }
   );
 
 /** What the user has done to rows. */
@@ -119,7 +125,12 @@ function startsOpen(item: Item): boolean {
 
 function pushFailure(out: ConversationRow[], view: SessionView, turnId: number): void {
   const failure = view.failures[turnId];
-  if (failure) out.push({ key: `failure ${turnId}`, estimate: 3 * line, kind: "failure", turnId, failure });
+  if (!failure) return;
+  const latest = view.session?.turnId === turnId && !busy(view) && view.queued.length === 0;
+  const question = latest
+    ? view.items.find((item) => item.turnId === turnId && item.kind === "userMessage" && !item.steered)
+    : undefined;
+  out.push({ key: `failure ${turnId}`, estimate: 3 * line, kind: "failure", turnId, failure, question });
 }
 
 function rowsOf({ item, live, approval, opened, reading }: Parts): readonly ConversationRow[] {

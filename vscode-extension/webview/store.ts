@@ -147,6 +147,12 @@ export class Store {
     this.changed();
   }
 
+  /** Puts a text into the input. */
+  write(text: string): void {
+    this.inserted = { text };
+    this.changed();
+  }
+
   draft(): string {
     return this.drafts.find(({ session }) => session === (this.sessionId ?? ""))?.text ?? "";
   }

@@ -57,6 +57,12 @@ export const acts: Acts = {
     return { sessionId, queued };
   },
 
+  async askAgain({ ctx }, { sessionId, itemId, requestId: id }) {
+    const text = await readAll(ctx.rpc, sessionId, itemId, "text", longestRequest);
+    const context = contextsFor(text);
+    return ctx.rpc.request("ask", { requestId: id, sessionId, text, ...(context.length > 0 && { context }) });
+  },
+
   async steer(stage, { sessionId, text, requestId: id }) {
     const expectedTurnId = mustBe(stage, sessionId).turnId;
     return stage.ctx.rpc.request("steer", { requestId: id, sessionId, expectedTurnId, text });

@@ -56,6 +56,8 @@ const streams = [
 export const calls = {
   /** Asks; without a session, the latest of the folder or a new one is meant. */
   ask: object({ sessionId: optional(id), text: text(maxText), requestId: id }),
+  /** Asks again what the user has asked in an item. */
+  askAgain: object({ sessionId: id, itemId: id, requestId: id }),
   steer: object({ sessionId: id, text: text(maxText), requestId: id }),
   stop: object({ sessionId: id, turnId: count }),
   /** Ends one command, of a running call or in the background. */
@@ -109,6 +111,7 @@ const done: Shape<object> = trusted<object>();
 /** The shapes of what the calls answer. */
 export const answers = {
   ask: object({ sessionId: id, queued: bool }),
+  askAgain: object({ queued: bool }),
   steer: done,
   stop: done,
   stopCommand: object({ already: bool }),

@@ -214,7 +214,7 @@ describe("the page", () => {
     await on.locator("strong", { hasText: "bold" }).waitFor();
     assert.equal(await on.getByText("Wrong").count(), 0);
     await host.send(completed(2, 1, { text: "The **end**.", attempt: 2 }));
-    assert.equal((await on.locator(".agent").textContent())?.trim(), "The end.");
+    assert.equal((await on.locator(".agent p").textContent())?.trim(), "The end.");
   });
 
   it("goes through the conversation with the keyboard", async () => {
@@ -285,6 +285,34 @@ describe("the page", () => {
     await on.getByRole("button", { name: "Stop Command" }).click();
     assert.deepEqual(host.called("run"), [{ sessionId: "s1", command: "setApiKey" }]);
     assert.deepEqual(host.called("stopCommand"), [{ sessionId: "s1", itemId: "i5" }]);
+  });
+
+  it("asks again what a failed turn was asked, where nothing has followed it", async () => {
+    const { host, page: on } = await page();
+    host.answer.askAgain = () => ({ queued: false });
+    const state = { status: "failed" as const, reason: "The model does not answer.", since: at };
+    const failed = (turnId: number) =>
+      snapshot(1, [item(1, { kind: "userMessage", text: "x" })], { state, session: session({ turnId, state }) });
+    await host.show(failed(1));
+    await on.getByRole("button", { name: "Ask Again" }).click();
+    await on.waitForFunction(() => !document.querySelector<HTMLButtonElement>(".failure .primary")?.disabled);
+    const [again] = host.called("askAgain");
+    assert.deepEqual({ ...again, requestId: "" }, { sessionId: "s1", itemId: "i1", requestId: "" });
+    await host.show({ ...failed(1), state: { ...state, status: "running" } });
+    assert.equal(await on.getByRole("button", { name: "Ask Again" }).count(), 0);
+  });
+
+  it("teaches what can be asked where nothing was said yet, and copies an answer", async () => {
+    const { host, page: on } = await page();
+    await host.show(snapshot(0, []));
+    await on.getByRole("button", { name: "Run the tests, and fix what fails." }).click();
+    assert.equal(await input(on).inputValue(), "Run the tests, and fix what fails.");
+    await host.send(started(1), completed(2, 1, { text: "The *answer*." }));
+    assert.equal(await on.locator(".welcome").count(), 0);
+    await on.getByRole("button", { name: "Copy Answer" }).focus();
+    await on.keyboard.press("Enter");
+    await on.getByText("Copied").waitFor();
+    assert.deepEqual(host.called("copy"), [{ text: "The *answer*." }]);
   });
 
   it("stops the command of a running call alone, and shows who stopped it", async () => {

@@ -2,9 +2,51 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import type { Browser } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
+import { at, item, session, snapshot } from "../unit/model/make";
 import { sample } from "./samples";
 import { launch, open, type Options } from "./page";
+
+const state = { status: "failed" as const, reason: "The model does not answer.", remedy: "Try again.", since: at };
+const failed = snapshot(1, [item(1, { kind: "userMessage", text: "Why?" })], { session: session({ state }), state });
+const empty = snapshot(0, []);
+
+/**
+ * The texts that have less contrast than WCAG AA asks for: 4.5 to what is behind them, and 3 for signs.
+ * What is disabled may.
+ */
+function pale(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const canvas = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+    if (!canvas) throw new Error("no canvas");
+    const ground = (element: Element): void => {
+      if (element.parentElement) ground(element.parentElement);
+      canvas.fillStyle = getComputedStyle(element).backgroundColor;
+      canvas.fillRect(0, 0, 1, 1);
+    };
+    const luminance = (): number => {
+      const [r = 0, g = 0, b = 0] = [...canvas.getImageData(0, 0, 1, 1).data].map((byte) => {
+        const part = byte / 255;
+        return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+      });
+      return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const contrast = (element: Element): number => {
+      ground(element);
+      const behind = luminance();
+      canvas.fillStyle = getComputedStyle(element).color;
+      canvas.fillRect(0, 0, 1, 1);
+      const before = luminance();
+      return (Math.max(before, behind) + 0.05) / (Math.min(before, behind) + 0.05);
+    };
+    return [...document.querySelectorAll("#root *")]
+      .filter((e) => [...e.childNodes].some((node) => node.nodeType === 3 && /\S/.test(node.textContent ?? "")))
+      .filter((e) => !e.closest(":disabled, .unseen"))
+      .map((e) => ({ e, ratio: contrast(e) }))
+      .filter(({ e, ratio }) => ratio < (e.ariaHidden ? 3 : 4.5))
+      .map(({ e, ratio }) => `${e.tagName} .${e.className} ${e.textContent.slice(0, 30)}: ${ratio.toFixed(2)}`);
+  });
+}
 
 const pictures = process.env.SANDBOX_AGENT_UI_PICTURES;
 
@@ -24,6 +66,8 @@ describe("the page", () => {
     it(`fits its width and breaks no rule: ${name}`, async () => {
       const host = await open(browser, options);
       await host.show(sample());
+      await host.page.locator("pre.diff .c-keyword").first().waitFor();
+      await host.page.locator(".code-block .c-keyword").first().waitFor();
       const { scrollWidth, clientWidth } = await host.page.evaluate(() => ({
         scrollWidth: document.documentElement.scrollWidth,
         clientWidth: document.documentElement.clientWidth,
@@ -37,6 +81,13 @@ describe("the page", () => {
       assert.deepEqual(wide, []);
       assert.deepEqual(host.errors, []);
       if (pictures) await host.page.screenshot({ path: join(pictures, `${name}.png`) });
+      assert.deepEqual(await pale(host.page), []);
+      await host.show(empty);
+      assert.deepEqual(await pale(host.page), []);
+      if (pictures) await host.page.screenshot({ path: join(pictures, `${name}-empty.png`) });
+      await host.show(failed);
+      assert.deepEqual(await pale(host.page), []);
+      if (pictures) await host.page.screenshot({ path: join(pictures, `${name}-failed.png`) });
       await host.page.context().close();
     });
   }

@@ -11,10 +11,12 @@ import { Announcer } from "./announcer";
 import { Background } from "./background";
 import { Composer } from "./composer";
 import { Header } from "./header";
-import { EdgeRow, FailureRow, NoticeRow, ReasoningRow, RestRow, TextRow, ThinkingRow, UserRow } from "./message";
+import { FailureRow } from "./failure";
+import { EdgeRow, NoticeRow, ReasoningRow, RestRow, TextRow, ThinkingRow, UserRow } from "./message";
 import { PlanPanel } from "./plan";
 import { Queue } from "./queue";
 import { ToolRow, toolText } from "./tool";
+import { Welcome } from "./welcome";
 
 export class App extends Component<{ store: Store }> {
   private readonly list: { current: ListHandle | null } = { current: null };
@@ -29,7 +31,11 @@ export class App extends Component<{ store: Store }> {
           <PlanPanel plan={view.plan} store={store} />
         )}
         <main class="main">
-          {view?.session ? this.conversation(view, store) : <Welcome store={store} />}
+          {view?.session && (view.items.length > 0 || view.older) ? (
+            this.conversation(view, store)
+          ) : (
+            <Welcome store={store} />
+          )}
           {view && store.reader === "above" && (
             <button class="to-end" onClick={() => this.list.current?.toEnd()}>
               <span aria-hidden="true">↓</span> {l10n.t("Latest")}
@@ -148,25 +154,6 @@ function follow(event: MouseEvent, store: Store): void {
   event.stopPropagation();
   const href = link.getAttribute("href") ?? "";
   void store.attempt(() => store.host.call("link", { sessionId: store.sessionId, href }));
-}
-
-function Welcome({ store }: { store: Store }): VNode {
-  if (!store.known) return <div class="welcome" aria-busy="true" />;
-  return (
-    <div class="welcome">
-      <h2>{l10n.t("Ask, and watch it work.")}</h2>
-      <p>
-        {l10n.t(
-          "The agent reads, runs and edits in a sandbox. It goes on when you close the window, and you can come back to it.",
-        )}
-      </p>
-      <div class="buttons">
-        <button onClick={() => void store.attempt(() => store.host.call("run", { command: "showSessions" }))}>
-          {l10n.t("Show Sessions")}
-        </button>
-      </div>
-    </div>
-  );
 }
 
 function HintBar({ store }: { store: Store }): VNode {

@@ -11,7 +11,7 @@ import type { ConversationRow, Reading } from "../rows";
 import type { Store } from "../store";
 import { lastLines } from "../../src/model/terminal";
 import { Approve } from "./approval";
-import { Disclosure } from "./controls";
+import { CopyButton, Disclosure } from "./controls";
 
 type RowOf<K extends ConversationRow["kind"]> = Extract<ConversationRow, { kind: K }>;
 
@@ -57,6 +57,11 @@ export function TextRow({ row, store }: { row: RowOf<"text">; store: Store }): V
     <div class="agent" aria-busy={item.status === "inProgress"}>
       <Blocks group={group} whole={row.whole} store={store} />
       {last && <Ending item={item} />}
+      {last && (
+        <div class="actions">
+          <CopyButton text={() => row.whole} store={store} label={l10n.t("Copy Answer")} />
+        </div>
+      )}
     </div>
   );
 }
@@ -194,23 +199,6 @@ export function NoticeRow({ row, store }: { row: RowOf<"notice">; store: Store }
     <div class="notice" dir="auto">
       <div class="said">{row.item.text || row.item.error}</div>
       {row.approval && <Approve key={row.approval.id} approval={row.approval} store={store} />}
-    </div>
-  );
-}
-
-export function FailureRow({ row, store }: { row: RowOf<"failure">; store: Store }): VNode {
-  const { failure } = row;
-  const key = /api[_ ]?key/i.test(`${failure.message} ${failure.remedy ?? ""}`);
-  const run = (command: "setApiKey" | "doctor"): void =>
-    void store.attempt(() => store.host.call("run", { sessionId: store.sessionId, command }));
-  return (
-    <div class="failure" dir="auto">
-      <div class="problem">{failure.message || l10n.t("The turn failed.")}</div>
-      {failure.remedy && <div>{failure.remedy}</div>}
-      <div class="buttons">
-        {key && <button onClick={() => run("setApiKey")}>{l10n.t("Set API Key…")}</button>}
-        <button onClick={() => run("doctor")}>{l10n.t("Doctor")}</button>
-      </div>
     </div>
   );
 }
