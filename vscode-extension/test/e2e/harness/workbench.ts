@@ -153,7 +153,7 @@ export class Workbench {
     await this.run("Workspaces: Manage Workspace Trust");
     const editor = this.page.locator(".workspace-trust-editor");
     await editor.getByRole("button", { name: "Trust", exact: true }).first().click();
-    await editor.getByText("You trust this folder").waitFor();
+    await editor.getByText(/^You trust this (folder|workspace)/).waitFor();
     await this.run("View: Close Editor");
     await editor.waitFor({ state: "detached" });
   }

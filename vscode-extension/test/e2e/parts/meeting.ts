@@ -1,0 +1,84 @@
+// What both the user and the agent have changed, when a fork is adopted or a checkpoint is restored: the user sees both versions,
+// and Escape changes nothing.
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { picture, type It } from "../harness/suite.ts";
+
+const [theirs, mine] = ["first\nhi\nlast\n", "first\nmine\nlast\n"];
+
+export function meeting(it: It): void {
+  it("a fork is adopted: both versions are shown, and Escape leaves everything", async (world) => {
+    const { window, conversation, at, folder } = world;
+    const file = join(folder, "greeting.txt");
+    writeFileSync(file, "first\nhello\nlast\n");
+    await conversation.begin();
+    await window.command("Rename Session…");
+    await window.enter("The parent");
+    await conversation.title("The parent").waitFor();
+    await window.command("Fork Session…");
+    await window.enter("");
+    await conversation.title("The parent (fork #1)").waitFor();
+    await conversation.ask("greet briefly");
+    await conversation.allow();
+    await conversation.log.getByText("It is brief now.").waitFor();
+    writeFileSync(file, mine);
+
+    await window.command("Adopt Fork…");
+    const question = window.dialog("Adopt what");
+    await question.getByText("greeting.txt (both sides changed the same part of it)").waitFor();
+    await window.page.keyboard.press("Escape");
+    await question.waitFor({ state: "detached" });
+    assert.equal(readFileSync(file, "utf8"), mine);
+
+    await window.command("Adopt Fork…");
+    await question.getByRole("button", { name: "Compare" }).click();
+    await window.rows("Take the Fork’s").waitFor();
+    const shown = window.page.locator(".monaco-diff-editor .view-line");
+    await shown.filter({ hasText: "hi" }).waitFor();
+    await shown.filter({ hasText: "mine" }).waitFor();
+    await picture(window, "both-sides");
+    await window.page.keyboard.press("Escape");
+    await window.rows("Take the Fork’s").waitFor({ state: "detached" });
+    assert.equal(readFileSync(file, "utf8"), mine);
+
+    assert.deepEqual(
+      (await at.sessions()).filter(({ parentId }) => parentId).map(({ title }) => title),
+      ["The parent (fork #1)"],
+    );
+    await window.run("View: Close All Editors");
+  });
+
+  it("a fork of a fork is named after their origin", async ({ window, conversation }) => {
+    await window.command("Fork Session…");
+    await window.enter("");
+    await conversation.title("The parent (fork #2)").waitFor();
+  });
+
+  it("a checkpoint is restored: what is not saved stays, and is shown beside what it was", async (world) => {
+    const { window, conversation, folder } = world;
+    const file = join(folder, "greeting.txt");
+    writeFileSync(file, "first\nhello\nlast\n");
+    await conversation.begin();
+    await conversation.ask("greet briefly");
+    await conversation.allow();
+    await conversation.log.getByText("It is brief now.").waitFor();
+    await window.run("View: Close All Editors");
+    await window.openFile("greeting.txt");
+    await window.page.locator(".monaco-editor .view-lines").first().click();
+    await window.page.keyboard.press("Control+End");
+    await window.page.keyboard.type("not saved");
+    await window.page.locator(".tab.dirty").filter({ hasText: "greeting.txt" }).waitFor();
+    await window.command("Restore Checkpoint…");
+    await window.rows("After turn 1").first().waitFor();
+    await picture(window, "checkpoints");
+    await window.pick("Start of the session");
+    const told = window.notification("greeting.txt (it has unsaved changes in the editor) stays as it is");
+    await told.getByRole("button", { name: "Compare" }).click();
+    await window.page.locator(".monaco-diff-editor .view-line").filter({ hasText: "not saved" }).waitFor();
+    assert.equal(readFileSync(file, "utf8"), theirs);
+    await window.run("View: Close Editor");
+    await window.run("File: Revert File");
+    await window.run("View: Close All Editors");
+  });
+}
