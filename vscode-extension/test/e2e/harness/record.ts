@@ -20,7 +20,14 @@ export async function activation(window: Workbench): Promise<Activation | undefi
     const copied = await window.page.evaluate(() => navigator.clipboard.readText());
     return copied.includes("## Extension Activation Stats") && copied;
   });
-  await window.run("View: Close All Editors");
+  // The next record must be made anew. The command that closes editors is none any more once it has worked.
+  const close = window.page.locator(".tab.active .codicon-close");
+  await until("the end of the record", async () => {
+    if (await close.isVisible()) {
+      await close.click();
+    }
+    return (await window.page.locator(".tab").count()) === 0;
+  });
   const line = text.split("\n").find((one) => one.startsWith("| sandbox-agent.sandbox-agent "));
   if (line === undefined) {
     return undefined;
