@@ -43,7 +43,8 @@ local function send_change(buf, doc)
   })
 end
 
---- Opens a document as it is on disk, then sends what differs here: so the server knows what is unsaved.
+--- Opens a document as it is on disk, then sends what differs here: so the server knows what is unsaved. A buffer that is not
+--- modified is saved also where the file has changed and Neovim has not read it again, which the server could not tell.
 local function send_open(buf, doc)
   local modified = vim.bo[buf].modified
   local text = modified and doc.base and table.concat(doc.base, '\n') .. '\n' or text_of(buf)
@@ -55,6 +56,9 @@ local function send_open(buf, doc)
     textDocument = { uri = doc.uri, languageId = vim.bo[buf].filetype, version = 0, text = text },
   })
   doc.open, doc.dirty, doc.version = true, modified, 0
+  if not modified then
+    server().notify('textDocument/didSave', { textDocument = { uri = doc.uri } })
+  end
 end
 
 --- Sends everything that the server does not know yet.

@@ -32,15 +32,19 @@ export function documents(client: () => Sender): Pick<Middleware, "didOpen" | "d
 }
 
 /**
- * Opens a document. One with unsaved text is opened as it is on disk, and then changed: what a document is opened with is
- * what is saved, unless the server sees that it is not what the file holds.
+ * Opens a document. One with unsaved text is opened as it is on disk, and then changed; of any other it is said that it is saved,
+ * for the server would take one that is not what the file holds for unsaved.
  */
 async function openDocument(
   client: Sender,
   document: TextDocument,
   next: (document: TextDocument) => Promise<void>,
 ): Promise<void> {
-  const saved = document.isDirty ? await onDisk(document) : undefined;
+  if (!document.isDirty) {
+    await next(document);
+    return tellSaved(client, document); // also where the file has just changed and the editor has not read it again yet
+  }
+  const saved = await onDisk(document);
   if (saved === undefined || document.isClosed) return next(document);
   await next(Object.create(document, { getText: { value: () => saved } }) as TextDocument);
   await client.sendNotification("textDocument/didChange", {
@@ -50,7 +54,7 @@ async function openDocument(
 }
 
 /**
- * A document that has changed and is not dirty was read again from the disk, or its changes were undone: it is what is saved, though
+ * A document that is not dirty shows what was saved, also when it was read again from the disk or its changes were undone, though
  * nothing is said of a save. The server finds that out by the file, but only here it is known in every encoding and at once.
  */
 function tellSaved(client: Sender, document: TextDocument): Promise<void> {

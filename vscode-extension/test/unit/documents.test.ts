@@ -36,9 +36,13 @@ beforeEach(() => {
 });
 
 describe("open documents", () => {
-  it("are told as they are when nothing is unsaved", async () => {
+  it("are told as they are, and to be saved, when nothing is unsaved, even if the file has changed meanwhile", async () => {
+    world.files.set("file:///w/a", "changed by git\n");
     await setup().didOpen?.(document("saved"), next);
-    assert.deepEqual(sent, [["didOpen", "file:///w/a", "saved"]]);
+    assert.deepEqual(sent, [
+      ["didOpen", "file:///w/a", "saved"],
+      ["textDocument/didSave", { textDocument: { uri: "file:///w/a" } }],
+    ]);
   });
 
   it("with unsaved text are told as they are on disk, then changed, so that the server knows what is unsaved", async () => {
@@ -87,6 +91,6 @@ describe("open documents", () => {
     await parts.didOpen?.(document("short"), next);
     await parts.didChange?.({ document: document("short", true), contentChanges: [], reason: undefined }, pass);
     await parts.didClose?.(document("short"), pass);
-    assert.deepEqual([sent.length, passed], [1, 2]);
+    assert.deepEqual([sent.length, passed], [2, 2]);
   });
 });
