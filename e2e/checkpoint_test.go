@@ -39,6 +39,12 @@ func TestATurnCanBeUndone(t *testing.T) {
 	require.NoFileExists(t, i.work+"/junk.txt")
 	require.Equal(t, "written by the user since\n", i.read("mine.txt"), "what the user did since stays")
 
+	var taken editors.CheckpointResult
+	i.ok(&taken, "checkpoint", id, "--summary", "Before the undo")
+	follow.until("the checkpoint that somebody asked for", func(e editors.EventMessage) bool {
+		return e.Event.Type == editors.CheckpointCreated && e.Event.Checkpoint.ID == taken.Checkpoint.ID
+	})
+
 	i.ok(nil, "restore", id, restored.Undo)
 	require.NoFileExists(t, i.work+"/precious.txt")
 	require.Equal(t, "junk\n", i.read("junk.txt"))

@@ -20,10 +20,10 @@ const (
 const (
 	MaxMessageBytes = 1 << 20   // one JSON-RPC message, either way, stays under this
 	MaxTextBytes    = 256 << 10 // text of one ask or steer
-	MaxTitleRunes   = 200
-	MaxRequestID    = 128 // bytes
-	MaxHistoryPage  = 200 // items
-	MaxQueued       = 20  // requests that wait for a running turn
+	MaxTitleRunes   = 200       // also of the summary of a checkpoint
+	MaxRequestID    = 128       // bytes
+	MaxHistoryPage  = 200       // items
+	MaxQueued       = 20        // requests that wait for a running turn
 	MaxOutputRead   = 256 << 10
 )
 

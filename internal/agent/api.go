@@ -15,27 +15,28 @@ import (
 const (
 	WorkflowName = "AgentWorkflow"
 
-	UpdateAsk       = "ask"             // AskInput → editors.AskResult
-	UpdateSteer     = "steer"           // AskInput with ExpectedTurnID → editors.SteerResult
-	UpdateInterrupt = "interrupt"       // editors.InterruptParams → editors.InterruptResult
-	UpdateStop      = "stop_command"    // editors.StopParams → editors.StopResult
-	UpdateQueue     = "queue"           // QueueInput → editors.QueueResult
-	UpdateAnswer    = "answer_approval" // editors.AnswerApprovalParams → editors.AnswerApprovalResult
-	UpdateForget    = "forget_rule"     // editors.RulesParams → editors.RulesResult: those of the session that are gone
-	UpdateConfigure = "configure"       // editors.ConfigureParams → editors.SessionResult
-	UpdateCompact   = "compact"         // editors.SessionParams → SeqResult
-	UpdatePause     = "pause"           // editors.SessionParams → SeqResult
-	UpdateDestroy   = "destroy"         // editors.SessionParams → DestroyOutput
-	UpdateSwitch    = "switch_backend"  // SwitchInput → editors.SwitchResult
-	UpdateRestore   = "restore"         // RestoreInput → editors.RestoreResult
-	UpdateForkPoint = "fork_point"      // ForkPointInput → ForkPoint
-	UpdateAdopt     = "adopt"           // AdoptInput → editors.AdoptResult; of the parent
-	UpdateOffer     = "offer"           // OfferInput → Offer; of a fork
-	SignalRename    = "rename_session"  // RenameSignal
-	SignalAdopted   = "adopted"         // AdoptedSignal, to a fork
-	SignalQuiet     = "command_quiet"   // QuietSignal, from the worker that runs a call
-	QueryView       = "view"            // ViewRequest → View
-	QueryRules      = "rules"           // nothing → []policy.Rule: what is allowed for the session
+	UpdateAsk       = "ask"              // AskInput → editors.AskResult
+	UpdateSteer     = "steer"            // AskInput with ExpectedTurnID → editors.SteerResult
+	UpdateInterrupt = "interrupt"        // editors.InterruptParams → editors.InterruptResult
+	UpdateStop      = "stop_command"     // editors.StopParams → editors.StopResult
+	UpdateQueue     = "queue"            // QueueInput → editors.QueueResult
+	UpdateAnswer    = "answer_approval"  // editors.AnswerApprovalParams → editors.AnswerApprovalResult
+	UpdateForget    = "forget_rule"      // editors.RulesParams → editors.RulesResult: those of the session that are gone
+	UpdateConfigure = "configure"        // editors.ConfigureParams → editors.SessionResult
+	UpdateCompact   = "compact"          // editors.SessionParams → SeqResult
+	UpdatePause     = "pause"            // editors.SessionParams → SeqResult
+	UpdateDestroy   = "destroy"          // editors.SessionParams → DestroyOutput
+	UpdateSwitch    = "switch_backend"   // SwitchInput → editors.SwitchResult
+	UpdateRestore   = "restore"          // RestoreInput → editors.RestoreResult
+	UpdateTaken     = "checkpoint_taken" // TakenInput → SeqResult
+	UpdateForkPoint = "fork_point"       // ForkPointInput → ForkPoint
+	UpdateAdopt     = "adopt"            // AdoptInput → editors.AdoptResult; of the parent
+	UpdateOffer     = "offer"            // OfferInput → Offer; of a fork
+	SignalRename    = "rename_session"   // RenameSignal
+	SignalAdopted   = "adopted"          // AdoptedSignal, to a fork
+	SignalQuiet     = "command_quiet"    // QuietSignal, from the worker that runs a call
+	QueryView       = "view"             // ViewRequest → View
+	QueryRules      = "rules"            // nothing → []policy.Rule: what is allowed for the session
 )
 
 // AgentQueue is the task queue of workflows; HostQueue that of one host's activities.
@@ -125,6 +126,12 @@ type DestroyOutput struct {
 // SeqResult says up to which seq a change's events go.
 type SeqResult struct {
 	Seq int64 `json:"seq"`
+}
+
+// TakenInput tells a session of a checkpoint that was taken at a user's request. Repeating its RequestID tells nothing more.
+type TakenInput struct {
+	RequestID  string             `json:"requestId"`
+	Checkpoint editors.Checkpoint `json:"checkpoint"`
 }
 
 // ViewRequest asks for events after AfterSeq, or for a snapshot when it is nil, too old or from the future.

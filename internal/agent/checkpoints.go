@@ -196,3 +196,23 @@ func (s *session) tellPicture(ctx workflow.Context, id, summary string) {
 	taken := editors.Checkpoint{ID: id, TurnID: s.Session.TurnID, At: workflow.Now(ctx), Summary: summary}
 	s.emit(ctx, editors.Event{Type: editors.CheckpointCreated, Checkpoint: &taken})
 }
+
+func (s *session) validateTaken(in TakenInput) error {
+	if s.answered(opKey(UpdateTaken, in.RequestID)) {
+		return nil
+	}
+	return s.open()
+}
+
+// checkpointTaken tells of a checkpoint that a user asked for, which the worker took at any time.
+func (s *session) checkpointTaken(ctx workflow.Context, in TakenInput) (SeqResult, error) {
+	key := opKey(UpdateTaken, in.RequestID)
+	var out SeqResult
+	if s.recall(key, &out) {
+		return out, nil
+	}
+	s.emit(ctx, editors.Event{Type: editors.CheckpointCreated, Checkpoint: &in.Checkpoint})
+	out = SeqResult{Seq: s.Seq}
+	s.remember(key, out)
+	return out, nil
+}

@@ -54,3 +54,17 @@ func TestWhatCannotBePicturedIsSaidOnceAndDoesNotStopTheWork(t *testing.T) {
 	require.Contains(t, notices[0].Text, "too large")
 	require.Len(t, h.tools, 4)
 }
+
+func TestACheckpointThatAUserAskedForIsToldOnce(t *testing.T) {
+	h := newHarness(t)
+	taken := TakenInput{RequestID: "r", Checkpoint: editors.Checkpoint{ID: "mine", Summary: "Before lunch"}}
+	var first, again *reply
+	h.at(0, func() { first = h.update(UpdateTaken, taken) })
+	h.at(time.Minute, func() { again = h.update(UpdateTaken, taken) })
+	events := h.finish(time.Hour, testSession(editors.ApprovalNever))
+	told := slices.DeleteFunc(ofType(events, editors.CheckpointCreated), func(e editors.Event) bool { return e.Checkpoint.ID != "mine" })
+	require.Len(t, told, 1)
+	require.Equal(t, taken.Checkpoint, *told[0].Checkpoint)
+	require.NotZero(t, first.value)
+	require.Equal(t, first.value, again.value)
+}

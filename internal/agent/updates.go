@@ -52,6 +52,7 @@ func (s *session) register(ctx workflow.Context) error {
 		{UpdateRestore, s.restore, s.validateRestore},
 		{UpdateAdopt, s.adopt, s.validateAdopt},
 		{UpdateOffer, s.offer, s.validateOffer},
+		{UpdateTaken, s.checkpointTaken, s.validateTaken},
 		{UpdateForkPoint, s.forkPoint, s.validateForkPoint},
 	}
 	for _, u := range updates {

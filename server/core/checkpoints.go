@@ -22,9 +22,20 @@ const (
 // checkpointTime bounds a command on checkpoints: the first picture of a large folder takes its time.
 const checkpointTime = 2 * time.Minute
 
+// takeCheckpoint has the worker take one, and then the session tell everybody of it.
 func (c *Conn) takeCheckpoint(ctx context.Context, p editors.CheckpointParams) (editors.CheckpointResult, error) {
+	if err := checkLength("summary", p.Summary); err != nil {
+		return editors.CheckpointResult{}, err
+	}
 	p.RequestID = newRequestID(p.RequestID)
-	return onSandbox[editors.CheckpointResult](ctx, c, "taking a checkpoint", p.SessionID, CallCheckpoint, p)
+	result, err := onSandbox[editors.CheckpointResult](ctx, c, "taking a checkpoint", p.SessionID, CallCheckpoint, p)
+	if err != nil {
+		return result, err
+	}
+	taken := agent.TakenInput{RequestID: p.RequestID, Checkpoint: result.Checkpoint}
+	_, err = change(ctx, c, "telling of the checkpoint", p.SessionID, agent.UpdateTaken, p.RequestID, taken,
+		func(r agent.SeqResult) int64 { return r.Seq })
+	return result, err
 }
 
 func (c *Conn) checkpoints(ctx context.Context, p editors.SessionParams) (editors.CheckpointsResult, error) {

@@ -64,3 +64,30 @@ func TestCommandsOnCheckpoints(t *testing.T) {
 		require.Equal(t, tt.code, editors.CodeOf(err), "%+v", tt.params)
 	}
 }
+
+func TestACheckpointThatIsAskedForIsToldToEverybody(t *testing.T) {
+	f := newFakeEngine()
+	core := testCore(t, f)
+	conn := testConn(t, core)
+	f.add("s1", core.HostID())
+	hub, err := feed.Listen(core.opts.Paths.WorkerSocket, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = hub.Close() })
+	hub.Handle(CallCheckpoint, func(_ context.Context, raw editors.Raw) (any, error) {
+		var in agent.OnSandbox[editors.CheckpointParams]
+		if err := copyJSON(raw, &in); err != nil {
+			return nil, err
+		}
+		return editors.CheckpointResult{Checkpoint: editors.Checkpoint{ID: "c1", Summary: in.Params.Summary}}, nil
+	})
+	params := editors.CheckpointParams{SessionID: "s1", RequestID: "r1", Summary: "Before lunch"}
+	result, err := run[editors.CheckpointResult](t, conn, "checkpoint", params)
+	require.NoError(t, err)
+	last := f.updates[len(f.updates)-1]
+	require.Equal(t, agent.UpdateTaken, last.name)
+	require.Equal(t, agent.TakenInput{RequestID: "r1", Checkpoint: result.Checkpoint}, last.arg)
+
+	params.Summary = strings.Repeat("ä", editors.MaxTitleRunes+1)
+	_, err = run[editors.CheckpointResult](t, conn, "checkpoint", params)
+	require.Equal(t, editors.CodeLimit, editors.CodeOf(err))
+}

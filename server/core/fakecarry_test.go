@@ -30,6 +30,9 @@ func (s *fakeSession) carry(u update) any {
 		return editors.SwitchResult{Backend: in.Backend, Carry: editors.Carry{Added: 2}, Seq: s.emit(editors.Event{Type: editors.BackendChanged, Backend: &in.Backend})}
 	case agent.UpdateRestore:
 		return editors.RestoreResult{Restored: []string{"f"}, Undo: "u", Seq: s.emit(editors.Event{Type: editors.CheckpointCreated, Checkpoint: &editors.Checkpoint{ID: "u"}})}
+	case agent.UpdateTaken:
+		taken := u.arg.(agent.TakenInput).Checkpoint
+		return agent.SeqResult{Seq: s.emit(editors.Event{Type: editors.CheckpointCreated, Checkpoint: &taken})}
 	case agent.UpdateForkPoint:
 		return agent.ForkPoint{Session: s.view, Sandbox: agent.Sandbox{SessionID: s.view.ID, HostID: s.view.HostID}, Turn: agent.TurnEnd{ID: u.arg.(agent.ForkPointInput).TurnID}}
 	case agent.UpdateOffer:

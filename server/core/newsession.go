@@ -120,9 +120,11 @@ func (c *Core) checkPlace(ctx context.Context, folder string, b editors.Backend)
 	return c.checkAvailable(ctx, b.Kind)
 }
 
-func checkTitle(title string) error {
-	if n := utf8.RuneCountInString(title); n > editors.MaxTitleRunes {
-		return editors.Errorf(editors.CodeLimit, "the title has %d characters; at most %d are allowed", n, editors.MaxTitleRunes)
+func checkTitle(title string) error { return checkLength("title", title) }
+
+func checkLength(what, text string) error {
+	if n := utf8.RuneCountInString(text); n > editors.MaxTitleRunes {
+		return editors.Errorf(editors.CodeLimit, "the "+what+" has %d characters; at most %d are allowed", n, editors.MaxTitleRunes)
 	}
 	return nil
 }
