@@ -1,5 +1,5 @@
 // The commands on checkpoints and changes.
-import { commands, l10n, window, type QuickPickItem } from "vscode";
+import { l10n, window, type QuickPickItem } from "vscode";
 import type { RestoreResult, Session } from "../../../editors/protocol";
 import type { Ctx } from "../ctx";
 import { oneLine } from "../model/text";
@@ -34,7 +34,6 @@ export async function takeCheckpoint(ctx: Ctx, argument?: unknown): Promise<void
   const result = await withProgress(ctx, l10n.t("Taking a checkpoint…"), session.id, () =>
     ctx.rpc.request("checkpoint", params),
   );
-  void commands.executeCommand("sandboxAgent.refreshChanges"); // no event tells of it
   const what = result.unchanged
     ? l10n.t("Nothing differs from the checkpoint before.")
     : l10n.t("{0} files are kept.", result.files);

@@ -40,6 +40,8 @@ export class Changes implements Disposable {
   private reading = 0;
   private timer: NodeJS.Timeout | undefined;
   private watched = false;
+  /** Something has happened since the latest reading began. */
+  private stale = true;
 
   constructor(private readonly ctx: Ctx) {
     this.decisions = new Decisions(ctx.extension.workspaceState);
@@ -62,19 +64,23 @@ export class Changes implements Disposable {
   /** Whether somebody looks; what nobody looks at is not read. */
   watch(watched: boolean): void {
     this.watched = watched;
-    if (watched && !this.latest) this.soon();
+    if (watched && this.stale) this.soon();
   }
 
   /** Reads now. Rejects with an RpcError. */
   async read(session?: Session): Promise<Picture | undefined> {
     clearTimeout(this.timer);
     const reading = ++this.reading;
+    this.stale = false;
     const about = session ?? this.ctx.sessions.currentView?.session;
     if (!about) {
       this.forget();
       return undefined;
     }
-    const picture = await this.pictureOf(about);
+    const picture = await this.pictureOf(about).catch((thrown: unknown) => {
+      this.stale = true;
+      throw thrown;
+    });
     if (reading === this.reading && about.id === this.ctx.sessions.current) this.show(picture);
     return picture;
   }
@@ -114,10 +120,11 @@ export class Changes implements Disposable {
 
   private concerns(update: SessionUpdate): boolean {
     if (update.kind === "event") return settled.includes(update.message.event.type);
-    return update.kind === "attached" && !this.latest;
+    return update.kind === "attached"; // what happened while it was not attached is not told
   }
 
   private soon(): void {
+    this.stale = true;
     if (!this.watched) return;
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
