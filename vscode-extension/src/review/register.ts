@@ -2,6 +2,7 @@
 import { commands, Disposable, l10n, window, workspace } from "vscode";
 import type { Checkpoint, Session } from "../../../editors/protocol";
 import type { Ctx } from "../ctx";
+import { registerOpening } from "../entries";
 import { sayError, sayInfo } from "../say";
 import { title as sessionTitle } from "../sessions/tree";
 import { asChange, Changes, type Change, type Picture } from "./changes";
@@ -9,7 +10,7 @@ import { sameRow } from "./checkpoints";
 import { bothSides, Files, onDisk, resourceOf, scheme } from "./files";
 import { covers, firstChange, type Hunk } from "./hunks";
 import { lineRange, sameUri, takeFileBack, takeHunkBack, tellAgent } from "./reject";
-import { ChangesTree, type Node } from "./tree";
+import { ChangesTree, viewId, type Node } from "./tree";
 
 export interface Review {
   /** Opens all that differs between two checkpoints, by default the session's first and the files as they are now. */
@@ -26,7 +27,7 @@ export function registerReview(ctx: Ctx): Review & Disposable {
   const changes = new Changes(ctx);
   const files = new Files(ctx.rpc, ctx.sessions);
   const tree = new ChangesTree(changes);
-  const view = window.createTreeView("sandboxAgent.changes", { treeDataProvider: tree });
+  const view = window.createTreeView(viewId, { treeDataProvider: tree });
   const showDiff = (session: Session, from?: string, to?: string): Promise<void> => openAll(ctx, session, from, to);
 
   const subscriptions: { dispose(): unknown }[] = [
@@ -34,6 +35,10 @@ export function registerReview(ctx: Ctx): Review & Disposable {
     files,
     tree,
     view,
+    registerOpening(viewId, view, (node) => {
+      const command = node.kind === "checkpoint" ? "compareWithCheckpoint" : "openChange";
+      return commands.executeCommand(`sandboxAgent.${command}`, node);
+    }),
     workspace.registerTextDocumentContentProvider(scheme, files),
     workspace.onDidCloseTextDocument(({ uri }) => {
       if (uri.scheme === scheme) files.closed(uri);

@@ -11,10 +11,13 @@ import {
   type TreeDataProvider,
 } from "vscode";
 import type { FileDiff } from "../../../editors/protocol";
+import { opensSelected } from "../entries";
 import { agoText } from "../sessions/tree";
 import type { Change, Changes, Picture } from "./changes";
 import { sameRow, type Row } from "./checkpoints";
 import { counts, firstChange, type Hunk } from "./hunks";
+
+export const viewId = "sandboxAgent.changes";
 
 /** What stands in the tree. */
 export type Node =
@@ -81,7 +84,7 @@ export class ChangesTree implements TreeDataProvider<Node>, Disposable {
     item.tooltip = file.oldPath ? l10n.t("{0}, renamed from {1}", file.path, file.oldPath) : file.path;
     item.iconPath = ThemeIcon.File;
     item.contextValue = accepted ? "file;accepted" : "file";
-    item.command = { command: "sandboxAgent.openChange", title: l10n.t("Open Change"), arguments: [node] };
+    item.command = opensSelected(viewId);
     item.accessibilityInformation = { label: `${file.path}, ${item.description}` };
     return item;
   }
@@ -102,7 +105,7 @@ export class ChangesTree implements TreeDataProvider<Node>, Disposable {
       ? new ThemeIcon("check", new ThemeColor("charts.green"))
       : new ThemeIcon(removed === 0 ? "diff-added" : added === 0 ? "diff-removed" : "diff-modified");
     item.contextValue = accepted ? "hunk;accepted" : "hunk";
-    item.command = { command: "sandboxAgent.openChange", title: l10n.t("Open Change"), arguments: [node] };
+    item.command = opensSelected(viewId);
     return item;
   }
 
@@ -119,11 +122,7 @@ export class ChangesTree implements TreeDataProvider<Node>, Disposable {
       .join("\n");
     item.iconPath = new ThemeIcon(base ? "target" : "history");
     item.contextValue = "checkpoint";
-    item.command = {
-      command: "sandboxAgent.compareWithCheckpoint",
-      title: l10n.t("Compare"),
-      arguments: [{ kind: "checkpoint", checkpoint }],
-    };
+    item.command = opensSelected(viewId);
     return item;
   }
 

@@ -1,9 +1,21 @@
 // The view "Approvals": what waits for an answer in the sessions of this window, with a badge that counts it.
-import { EventEmitter, l10n, ThemeIcon, TreeItem, window, type Disposable, type TreeDataProvider } from "vscode";
+import {
+  commands,
+  EventEmitter,
+  l10n,
+  ThemeIcon,
+  TreeItem,
+  window,
+  type Disposable,
+  type TreeDataProvider,
+} from "vscode";
 import type { Ctx } from "../ctx";
+import { opensSelected, registerOpening } from "../entries";
 import { oneLine } from "../model/text";
 import { title } from "./tree";
 import type { Pending } from "./waiting";
+
+const viewId = "sandboxAgent.approvals";
 
 class Provider implements TreeDataProvider<Pending> {
   private readonly changes = new EventEmitter<void>();
@@ -37,7 +49,7 @@ class Provider implements TreeDataProvider<Pending> {
         approval.reason,
       ),
     };
-    item.command = { command: "sandboxAgent.openApproval", title: "", arguments: [node] };
+    item.command = opensSelected(viewId);
     return item;
   }
 }
@@ -45,11 +57,15 @@ class Provider implements TreeDataProvider<Pending> {
 /** Shows the view. */
 export function registerApprovalsView(ctx: Ctx): Disposable[] {
   const provider = new Provider(ctx);
-  const view = window.createTreeView("sandboxAgent.approvals", { treeDataProvider: provider });
+  const view = window.createTreeView(viewId, { treeDataProvider: provider });
   const update = (): void => {
     const value = ctx.waiting.all.length;
     view.badge = value === 0 ? undefined : { value, tooltip: l10n.t("{0} waiting for your answer", value) };
     provider.changed();
   };
-  return [view, ctx.waiting.onDidChange(update)];
+  return [
+    view,
+    registerOpening(viewId, view, (node) => commands.executeCommand("sandboxAgent.openApproval", node)),
+    ctx.waiting.onDidChange(update),
+  ];
 }

@@ -1,5 +1,6 @@
 // The view "Sessions".
 import {
+  commands,
   EventEmitter,
   ThemeColor,
   ThemeIcon,
@@ -11,10 +12,13 @@ import {
   type TreeDataProvider,
 } from "vscode";
 import type { Ctx } from "../ctx";
+import { opensSelected, registerOpening } from "../entries";
 import { folderName } from "../folders";
 import { doingText } from "../model/text";
 import type { Listing } from "./listing";
 import { branches, contextValue, description, icon, title, type Branch } from "./tree";
+
+const viewId = "sandboxAgent.sessions";
 
 /** What a command gets when it is called from the tree. */
 export interface SessionNode {
@@ -124,7 +128,7 @@ export class Provider implements TreeDataProvider<Node> {
     item.contextValue = looks.contextValue;
     item.tooltip = looks.tooltip;
     item.accessibilityInformation = { label: looks.said };
-    item.command = { command: "sandboxAgent.openSession", title: "", arguments: [node] };
+    item.command = opensSelected(viewId);
     return item;
   }
 }
@@ -132,7 +136,7 @@ export class Provider implements TreeDataProvider<Node> {
 /** Shows the tree; it is kept up to date while it is visible. */
 export function registerSessionsView(ctx: Ctx): Disposable[] {
   const provider = new Provider(ctx.listing);
-  const view = window.createTreeView("sandboxAgent.sessions", { treeDataProvider: provider, showCollapseAll: true });
+  const view = window.createTreeView(viewId, { treeDataProvider: provider, showCollapseAll: true });
   let watching: Disposable | undefined;
   const follow = (): void => {
     watching?.dispose();
@@ -154,6 +158,7 @@ export function registerSessionsView(ctx: Ctx): Disposable[] {
   follow();
   return [
     view,
+    registerOpening(viewId, view, (node) => commands.executeCommand("sandboxAgent.openSession", node)),
     view.onDidChangeVisibility(() => {
       follow();
       select();
