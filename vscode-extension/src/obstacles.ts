@@ -1,7 +1,7 @@
 // What stands between the user and the agent: told by the views where there would be nothing to see otherwise.
 import { commands, EventEmitter, l10n, workspace, type Disposable } from "vscode";
 import type { ModelInfo } from "../../editors/protocol";
-import type { Problem, Rpc, RpcError, ServerState } from "./client/rpc";
+import { advice, type Problem, type Rpc, type RpcError, type ServerState } from "./client/rpc";
 import { folders } from "./folders";
 
 /** One obstacle, with the command that removes it. */
@@ -54,10 +54,6 @@ function keyless(model: ModelInfo | undefined): Obstacle | undefined {
     message: l10n.t("The model {0} cannot be used: {1}", model.id, model.reason ?? l10n.t("there is no key")),
     action: { title: l10n.t("Set API Key"), command: "sandboxAgent.setApiKey" },
   };
-}
-
-function advice(problem: Problem): string {
-  return problem.remedy ? `${problem.message} ${problem.remedy}` : problem.message;
 }
 
 /** Follows the obstacles, and keeps the context key that the welcome texts of views depend on. */

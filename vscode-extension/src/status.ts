@@ -1,6 +1,6 @@
 // The one item in the status bar: what the current session does, where, and whether something waits for an answer.
 import { l10n, MarkdownString, StatusBarAlignment, ThemeColor, window, type Disposable } from "vscode";
-import type { ServerState } from "./client/rpc";
+import { advice, type ServerState } from "./client/rpc";
 import type { Ctx } from "./ctx";
 import { busy, type SessionView } from "./model/session";
 import { backendText, doingText, doingWord, usageText } from "./model/text";
@@ -44,8 +44,7 @@ function iconOf(view: SessionView, approvals: number): string {
 
 function serverText(server: ServerState): StatusText | undefined {
   if (server.kind !== "waiting" && server.kind !== "failed") return undefined;
-  const { message, remedy } = server.problem;
-  const tooltip = remedy ? `${message} ${remedy}` : message;
+  const tooltip = advice(server.problem);
   return server.kind === "waiting"
     ? { text: `$(sync~spin) ${l10n.t("Agent restarts")}`, tooltip, level: "warning" }
     : { text: `$(error) ${l10n.t("No agent")}`, tooltip, level: "error" };

@@ -48,8 +48,9 @@ export async function connect(launch: Launch, log: LogOutputChannel, listener: L
   try {
     await withDeadline(client.start(), startTime);
   } catch (thrown) {
+    const problem = server.spawnProblem ?? (await server.startProblem(thrown));
     server.kill();
-    throw server.spawnProblem ?? server.startProblem(thrown);
+    throw problem;
   }
   const capabilities = experimental(client.initializeResult?.capabilities);
   if (!capabilities) {
@@ -134,8 +135,9 @@ class Process {
     return { message: `The server ended (${how}).`, remedy: last ? `It said last: ${last}` : "See the log." };
   }
 
-  startProblem(thrown: unknown): RpcError {
-    if (this.end === undefined) return rpcError(thrown);
+  async startProblem(thrown: unknown): Promise<RpcError> {
+    await this.exited(); // its pipes close a moment before it is known how it ended
+    if (this.end === undefined && !broken(thrown)) return rpcError(thrown);
     const { message, remedy } = this.problem();
     return new RpcError("exited", message, remedy);
   }
@@ -155,7 +157,12 @@ const connectionErrors: readonly number[] = [
 
 /** Whether a failure is the server's answer; else the connection broke. */
 function answered(thrown: unknown): boolean {
-  return thrown instanceof ResponseError && !connectionErrors.includes(thrown.code);
+  return thrown instanceof ResponseError && !broken(thrown);
+}
+
+/** Whether a failure says no more than that the connection broke. */
+function broken(thrown: unknown): boolean {
+  return thrown instanceof ResponseError && connectionErrors.includes(thrown.code);
 }
 
 /** The language client, quiet: what goes wrong is told by the state of the server, not by pop-ups of its own. */
@@ -172,7 +179,7 @@ class Client extends LanguageClient {
       errorHandler: {
         error: () => ({ action: ErrorAction.Continue, handled: true }),
         closed: async () => {
-          await server.exited(); // its pipes close a moment before it is known how it ended
+          await server.exited();
           if (ready) ended();
           const { message, remedy } = server.problem();
           return { action: CloseAction.DoNotRestart, handled: true, message: `${message} ${remedy ?? ""}`.trim() };

@@ -16,6 +16,11 @@ export interface Problem {
   readonly remedy?: string;
 }
 
+/** The sentence with its remedy. */
+export function advice({ message, remedy }: { message: string; remedy?: string | undefined }): string {
+  return remedy ? `${message} ${remedy}` : message;
+}
+
 /** How far the server is. */
 export type ServerState =
   | { readonly kind: "stopped" }
@@ -56,7 +61,7 @@ export class RpcError extends Error {
 
   /** The sentence with its remedy. */
   get advice(): string {
-    return this.remedy ? `${this.message} ${this.remedy}` : this.message;
+    return advice(this);
   }
 }
 

@@ -3,7 +3,7 @@
 import { EventEmitter, type Disposable, type Memento } from "vscode";
 import type { AttachResult, EventMessage } from "../../../editors/protocol";
 import { Backoff } from "../client/backoff";
-import { rpcError, type Rpc, type RpcError } from "../client/rpc";
+import { advice, rpcError, type Rpc, type RpcError } from "../client/rpc";
 import { applied, attached, emptyView, type SessionView } from "../model/session";
 
 /** What happened to an attached session. */
@@ -180,8 +180,9 @@ export class Sessions implements Disposable {
 
   private disconnectAll(): void {
     const { state } = this.rpc;
-    const problem = "problem" in state ? state.problem.message : undefined;
-    for (const entry of this.entries.values()) this.disconnect(entry, problem);
+    const problem = "problem" in state ? advice(state.problem) : undefined;
+    const again = state.kind === "starting"; // until it is there, what was wrong still is
+    for (const entry of this.entries.values()) this.disconnect(entry, again ? entry.problem : problem);
   }
 
   private disconnect(entry: Entry, problem: string | undefined): void {

@@ -83,9 +83,12 @@ describe("attached sessions", () => {
     answers(snapshot(5, []), missed(7, [started(6), completed(7, 6)]));
     await sessions.attach("s1");
     rpc.emit(started(6));
-    rpc.become({ kind: "waiting", problem: { message: "It ended." }, pause: 200 });
-    assert.deepEqual(sessions.connection("s1"), { connected: false, problem: "It ended." });
+    rpc.become({ kind: "waiting", problem: { message: "It ended.", remedy: "Repair it." }, pause: 200 });
+    const away = { connected: false, problem: "It ended. Repair it." };
+    assert.deepEqual(sessions.connection("s1"), away);
     rpc.emit(completed(7, 6)); // of a server that is gone
+    rpc.become({ kind: "starting" });
+    assert.deepEqual(sessions.connection("s1"), away, "until it is there again");
     assert.equal(sessions.get("s1")?.seq, 6);
     rpc.ready();
     await settled();
