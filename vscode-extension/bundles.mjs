@@ -33,14 +33,24 @@ export const page = {
 
 /** "./file.ts?text", imported when it is needed, is the text of that script, bundled: a file of its own beside the bundle. */
 function bundleText(around) {
-  const { outdir, absWorkingDir = ".", minify = false } = around.initialOptions;
+  const { outdir, absWorkingDir = process.cwd(), minify = false } = around.initialOptions;
+  const records = {};
   around.onResolve({ filter: /\?text$/ }, async ({ path, resolveDir }) => {
     const script = resolve(resolveDir, path.replace(/\?text$/, ""));
     const name = `webview-${basename(script, ".ts")}.js`;
-    const options = { bundle: true, write: false, format: "iife", target: page.target, legalComments: "none" };
-    const { outputFiles } = await build({ ...options, minify, entryPoints: [script] });
+    const options = {
+      bundle: true,
+      write: false,
+      metafile: true,
+      format: "iife",
+      target: page.target,
+      legalComments: "none",
+    };
+    const { outputFiles, metafile } = await build({ ...options, absWorkingDir, minify, entryPoints: [script] });
+    [records[name]] = Object.values(metafile.outputs);
     mkdirSync(resolve(absWorkingDir, outdir), { recursive: true });
     writeFileSync(resolve(absWorkingDir, outdir, name), `export default ${JSON.stringify(outputFiles[0].text)};\n`);
     return { path: `./${name}`, external: true };
   });
+  around.onEnd(({ metafile }) => void Object.assign(metafile?.outputs ?? {}, records));
 }

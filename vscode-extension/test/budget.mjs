@@ -42,7 +42,7 @@ function activate() {
 if (process.argv.includes("--activate")) activate();
 
 const bytes = readdirSync(join(root, "dist"))
-  .filter((name) => !name.endsWith(".map"))
+  .filter((name) => /\.(js|css)$/.test(name))
   .reduce((sum, name) => sum + statSync(join(root, "dist", name)).size, 0);
 
 // Other work on the machine only adds to this, so the quickest of several fresh processes tells what the code needs.
