@@ -205,8 +205,12 @@ func (n *change) undone(err error) error {
 		}
 	}
 	var failed error
+	n.moved = nil // what was there before is there again; what was brought may be somebody's by now
 	for _, undo := range slices.Backward(n.undo) {
 		failed = errors.Join(failed, undo())
+	}
+	if failed == nil {
+		failed = n.lookAgain()
 	}
 	if failed == nil && !n.precious {
 		failed = n.dissolve()

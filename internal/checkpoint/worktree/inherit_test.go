@@ -151,9 +151,12 @@ func TestTheUsersFileSurvivesACrash(t *testing.T) {
 	next := New(Options{Root: root, State: state})
 	o, err := Apply(t.Context(), next, c, versionContent("new"), nil)
 	require.NoError(t, err)
-	require.Len(t, o.Kept, 3)
+	require.Len(t, o.Kept, 4)
 	for _, k := range o.Kept {
 		require.True(t, k.Conflict)
+		if k.Reason == besideIt {
+			require.Equal(t, users, string(mustRead(t, filepath.Join(root, k.Path))))
+		}
 	}
 	for _, path := range []string{"typed", "d0/f0", "gone.*"} { // its directory is gone, and the name taken at the top
 		found, err := filepath.Glob(filepath.Join(root, path))

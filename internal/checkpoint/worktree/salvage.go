@@ -40,9 +40,10 @@ func (n *change) salvage() error {
 			n.movedAway(i, name, &st)
 			continue
 		case matches(n.dir, name, s.After):
+			n.takenOut(i, name)
 			continue
 		}
-		if err := n.giveBack(f, s, name, changedMeanwhile); err != nil {
+		if err := n.giveBack(f, moved{step: i, name: name}, changedMeanwhile); err != nil {
 			return fileError(s.Path, err)
 		}
 	}
@@ -51,7 +52,8 @@ func (n *change) salvage() error {
 
 // giveBack moves something of the user's to where it was: in exchange for what the step brought, beside what is somebody
 // else's, or to the top when its directory is gone.
-func (n *change) giveBack(f *finder, s *Step, staged, reason string) error {
+func (n *change) giveBack(f *finder, m moved, reason string) error {
+	s := &n.Steps[m.step]
 	dir, name, err := f.find(s.Path)
 	if gone(err) {
 		dir, name, err = n.root, path.Base(s.Path), nil
@@ -63,9 +65,13 @@ func (n *change) giveBack(f *finder, s *Step, staged, reason string) error {
 		n.keep(s, true, reason)
 	}
 	return writable(dir, func() error {
-		if s.brings() && matches(dir, name, s.After) {
-			return exchange(n.dir, staged, dir, name)
+		if m.brought || !s.brings() || !matches(dir, name, s.After) {
+			return n.putBack(s, dir, name, m.name)
 		}
-		return n.putBack(dir, name, staged)
+		if err := exchange(n.dir, m.name, dir, name); err != nil {
+			return err
+		}
+		n.takenOut(m.step, m.name)
+		return nil
 	})
 }

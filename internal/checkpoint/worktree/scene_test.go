@@ -11,6 +11,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -51,7 +52,10 @@ func doomed() {
 		if steps++; at == step || at == strconv.Itoa(steps) {
 			at = ""
 			fmt.Println("at", step)
+			resumed := make(chan os.Signal, 1)
+			signal.Notify(resumed, syscall.SIGCONT)
 			_ = syscall.Kill(os.Getpid(), syscall.Signal(how))
+			<-resumed // another thread may have got the signal
 		}
 		return nil
 	}})

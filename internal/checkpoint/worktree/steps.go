@@ -5,6 +5,7 @@ package worktree
 
 import (
 	"errors"
+	"path"
 	"strconv"
 	"syscall"
 
@@ -15,6 +16,7 @@ import (
 
 const (
 	changedMeanwhile = "it was changed meanwhile"
+	besideIt         = "it is what another program has of the file beside it"
 
 	oldPrefix  = "old-" // in a stage, before the number of a step: what it took away
 	keptSuffix = "~"    // behind that number, maybe repeated: what it replaces, where that takes more than one system call
@@ -126,7 +128,7 @@ func (n *change) act(i, dir int, name, staged string) error {
 		if ok, err := n.removeDir(s, dir, name); err != nil || !ok {
 			return err
 		}
-		return n.bring(s, dir, name, staged)
+		return n.bring(i, dir, name, staged)
 	case after.Kind == tree.Dir:
 		if before != nil {
 			if ok, err := n.takeAway(i, dir, name); err != nil || !ok {
@@ -135,7 +137,7 @@ func (n *change) act(i, dir int, name, staged string) error {
 		}
 		return n.makeDir(s, dir, name)
 	case before == nil:
-		return n.bring(s, dir, name, staged)
+		return n.bring(i, dir, name, staged)
 	case !s.brings():
 		return n.chmodFile(s, dir, name)
 	}
@@ -192,30 +194,42 @@ func (n *change) takeAway(i, dir int, name string) (bool, error) {
 	st, _ := statAt(n.dir, old) // what cannot be looked at does not match
 	if !matches(n.dir, old, s.Before) {
 		n.keep(s, true, changedMeanwhile)
-		return false, n.putBack(dir, name, old)
+		return false, n.putBack(s, dir, name, old)
 	}
 	n.movedAway(i, old, &st)
 	n.undoAt(s, func(dir int, name string) error {
 		if _, err := statAt(n.dir, old); gone(err) {
 			return nil // given back
 		}
-		return n.putBack(dir, name, old)
+		return n.putBack(s, dir, name, old)
 	})
 	return true, nil
 }
 
-// putBack moves something back from the stage. When its name has been taken by then, it gets one beside it.
-func (n *change) putBack(dir int, name, old string) error {
+// putBack moves something back from the stage. When its name has been taken by then, it gets one beside it, which is told.
+func (n *change) putBack(s *Step, dir int, name, old string) error {
 	err := moveNew(n.dir, old, dir, name)
 	if errors.Is(err, syscall.EEXIST) {
-		err = moveNew(n.dir, old, dir, name+"."+n.stage[len(stagePrefix):])
+		name += "." + n.stage[len(stagePrefix):]
+		if err = moveNew(n.dir, old, dir, name); err == nil {
+			n.kept = append(n.kept, Kept{Path: n.pathOf(s, dir, name), Reason: besideIt, Conflict: true})
+		}
 	}
 	n.precious = n.precious || err != nil
 	return err
 }
 
+// pathOf returns the path of a name beside a step's, or at the top, where things go whose directory is gone.
+func (n *change) pathOf(s *Step, dir int, name string) string {
+	if dir == n.root {
+		return name
+	}
+	return path.Join(path.Dir(s.Path), name)
+}
+
 // bring moves what is staged to where nothing is.
-func (n *change) bring(s *Step, dir int, name, staged string) error {
+func (n *change) bring(i, dir int, name, staged string) error {
+	s := &n.Steps[i]
 	if s.Link == "" {
 		settleIn(dir, n.dir, staged)
 	}
@@ -231,7 +245,11 @@ func (n *change) bring(s *Step, dir int, name, staged string) error {
 		if !matches(dir, name, s.After) {
 			return nil // somebody's by now
 		}
-		return moveNew(dir, name, n.dir, staged)
+		if err := moveNew(dir, name, n.dir, staged); err != nil {
+			return err
+		}
+		n.takenOut(i, staged)
+		return nil
 	})
 	return nil
 }
@@ -254,9 +272,12 @@ func (n *change) replace(i, dir int, name, staged string) error {
 		if !matches(dir, name, s.After) {
 			return nil // somebody's by now
 		}
-		err := exchange(n.dir, staged, dir, name)
-		n.precious = n.precious || err != nil
-		return err
+		if err := exchange(n.dir, staged, dir, name); err != nil {
+			n.precious = true
+			return err
+		}
+		n.takenOut(i, staged)
+		return nil
 	})
 	return nil
 }
