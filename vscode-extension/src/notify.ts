@@ -3,7 +3,7 @@ import { l10n, window, type Disposable } from "vscode";
 import { config } from "./config";
 import type { Ctx } from "./ctx";
 import { answer } from "./commands/approvals";
-import { oneLine } from "./model/text";
+import { oneLine, patchTool } from "./model/text";
 import { sayError } from "./say";
 import { title } from "./sessions/tree";
 import type { Pending } from "./sessions/waiting";
@@ -26,8 +26,9 @@ async function askFor(ctx: Ctx, pending: Pending): Promise<void> {
   const subject = oneLine(approval.subject).slice(0, longestSubject);
   const [open, allow, deny] = [l10n.t("Open"), l10n.t("Allow"), l10n.t("Deny")];
   const text = l10n.t("“{0}” waits for your answer: {1}", titleOf(ctx, sessionId), subject || approval.tool);
-  // What does not fit here is to be read before it is allowed.
-  const whole = oneLine(approval.subject).length <= longestSubject && !approval.subject.includes("\n");
+  // What does not fit here, as a change of files, is to be read before it is allowed.
+  const fits = oneLine(approval.subject).length <= longestSubject && !approval.subject.includes("\n");
+  const whole = fits && approval.tool !== patchTool;
   const picked = await window.showInformationMessage(text, ...(whole ? [open, allow, deny] : [open, deny]));
   if (picked === open) await ctx.conversation.reveal(sessionId);
   if (picked === allow) await answer(ctx, pending, "allow");

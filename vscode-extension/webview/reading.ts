@@ -2,6 +2,7 @@
 import type { Item, ReadOutputParams } from "../../editors/protocol";
 import { utf8Length } from "../src/model/live";
 import { CallError } from "./host";
+import { proposes } from "./proposal";
 import type { Reading } from "./rows";
 import type { Store } from "./store";
 
@@ -14,6 +15,7 @@ const keptReadings = 16;
 /** The stream of an item that its preview cuts, and where the preview ends when it is the beginning. */
 export function streamOf(item: Item): { stream: Stream; text: string; total: number } {
   if (item.kind !== "toolCall") return { stream: "text", text: item.text ?? "", total: item.textBytes ?? 0 };
+  if (proposes(item)) return { stream: "arguments", text: "", total: 0 };
   if (item.diff) return { stream: "diff", text: item.diff, total: item.diffBytes ?? 0 };
   return { stream: item.output?.stream ?? "stdout", text: "", total: item.output?.totalBytes ?? 0 };
 }

@@ -3,7 +3,7 @@ import { l10n, window } from "vscode";
 import type { AnswerApprovalParams, Rule } from "../../../editors/protocol";
 import type { Ctx } from "../ctx";
 import { folderUri, pickFolder } from "../folders";
-import { oneLine } from "../model/text";
+import { oneLine, patchTool, questionText, sentence } from "../model/text";
 import { sayInfo } from "../say";
 import type { Pending } from "../sessions/waiting";
 import { named } from "./target";
@@ -53,20 +53,19 @@ export async function openApproval(ctx: Ctx, argument?: unknown): Promise<void> 
   if (pending) await ctx.conversation.reveal(pending.sessionId);
 }
 
-/** Allows a call once. From the palette, what would run is shown first. */
+/** Allows a call once. From the palette, what would run is shown first; a change of files, by the conversation. */
 export async function allowApproval(ctx: Ctx, argument?: unknown): Promise<void> {
   const pending = await pendingOf(ctx, argument);
   if (!pending) return;
-  if (argument === undefined && !(await confirmed(pending))) return;
+  if (argument === undefined && !(await confirmed(ctx, pending))) return;
   await answer(ctx, pending, "allow");
 }
 
-async function confirmed({ approval }: Pending): Promise<boolean> {
+async function confirmed(ctx: Ctx, { approval, sessionId }: Pending): Promise<boolean> {
+  if (approval.tool === patchTool) await ctx.conversation.reveal(sessionId);
   const yes = l10n.t("Allow");
-  const detail = `${approval.subject}\n\n${approval.reason}`;
-  return (
-    (await window.showInformationMessage(l10n.t("Allow {0}?", approval.tool), { modal: true, detail }, yes)) === yes
-  );
+  const detail = `${approval.subject}\n\n${sentence(approval.reason)}`;
+  return (await window.showInformationMessage(questionText(approval.tool), { modal: true, detail }, yes)) === yes;
 }
 
 /** Allows a call and what is like it: by a pattern that the user can change, here or in the whole workspace. */

@@ -54,6 +54,17 @@ export function awayText({ reason, remedy }: Away): string {
   return remedy ? `${why} ${oneLine(remedy)}` : why;
 }
 
+/** The tool that edits files; what it would change is in its arguments. */
+export const patchTool = "apply_patch";
+
+/** The tool of an approval that asks whether a turn may go on beyond its budget. */
+const budgetTool = "budget";
+
+/** What an approval asks. */
+export function questionText(tool: string): string {
+  return tool === budgetTool ? l10n.t("May it go on?") : l10n.t("May this run?");
+}
+
 /** How far an item is, for those who cannot see its sign. */
 export function itemStatusText(status: ItemStatus): string {
   switch (status) {

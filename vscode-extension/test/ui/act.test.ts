@@ -120,6 +120,33 @@ describe("the page", () => {
     assert.equal(await input(on).inputValue(), "");
   });
 
+  it("shows what an edit would change before it is allowed, all of it also where only its beginning is here", async () => {
+    const { host, page: on } = await page();
+    const patch = (line: string) =>
+      JSON.stringify({ patch: `*** Begin Patch\n*** Update File: a.txt\n@@\n-old\n+${line}\n*** End Patch` });
+    const [short, long] = [patch("new"), patch("long ".repeat(2000))];
+    host.answer.read = () => ({ text: long, end: long.length, total: long.length });
+    await host.show(snapshot(0, []));
+    for (const [seq, text] of [short, long.slice(0, 200)].entries()) {
+      const call = { kind: "toolCall", tool: "apply_patch", text: "change a.txt", arguments: text } as const;
+      const asked = approval(`a${seq}`, { itemId: `i${3 * seq + 1}`, tool: "apply_patch", subject: "change a.txt" });
+      await host.send(
+        started(3 * seq + 1, call),
+        message(3 * seq + 2, { type: "approval/requested", approval: asked }),
+      );
+      const question = on.locator(".approval");
+      await question.getByText("-old").waitFor();
+      await question.getByText(seq === 0 ? "+new" : "+long long").waitFor();
+      const done = message(3 * seq + 3, { type: "approval/resolved", approval: { ...asked, decision: "deny" } });
+      await host.send(done);
+      await question.waitFor({ state: "detached" });
+    }
+    assert.deepEqual(
+      host.called("read").map(({ stream, offset }) => [stream, offset]),
+      [["arguments", 0]],
+    );
+  });
+
   it("answers approvals: allow, always with another pattern and scope, deny with a reason", async () => {
     const { host, page: on } = await page();
     host.answer.answer = ({ decision }) => ({ already: false, decidedBy: "vscode", decision });

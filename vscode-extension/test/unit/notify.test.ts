@@ -55,6 +55,16 @@ describe("notifications", () => {
     assert.match(world.messages[0] ?? "", /^“A title” waits for your answer: /);
   });
 
+  it("allow at once only what they show whole", () => {
+    visible = false;
+    let offered: readonly unknown[] = [];
+    world.answer = (_, choices) => void (offered = choices);
+    asks();
+    assert.deepEqual(offered, ["Open", "Allow", "Deny"]);
+    rpc.emit(message(7, { type: "approval/requested", approval: approval("a2", { tool: "apply_patch" }) }));
+    assert.deepEqual(offered, ["Open", "Deny"]);
+  });
+
   it("tell nothing that is before the user", () => {
     visible = true;
     asks();

@@ -3,7 +3,7 @@ import * as l10n from "@vscode/l10n";
 import { Component, createRef, type ComponentChild, type VNode } from "preact";
 import type { Approval, Scope } from "../../../editors/protocol";
 import type { Given } from "../../src/conversation/messages";
-import { sentence } from "../../src/model/text";
+import { questionText, sentence } from "../../src/model/text";
 import { enter, scrolls } from "../focus";
 import type { Store } from "../store";
 import { withCode } from "./controls";
@@ -11,6 +11,8 @@ import { withCode } from "./controls";
 interface ApproveProps {
   readonly approval: Approval;
   readonly store: Store;
+  /** What more there is to see before the answer. */
+  readonly children?: ComponentChild;
 }
 
 interface ApproveState {
@@ -21,9 +23,6 @@ interface ApproveState {
   readonly feedback: string;
   readonly sending: boolean;
 }
-
-/** The tool of an approval that asks whether a turn may go on beyond its budget. */
-const budgetTool = "budget";
 
 export class Approve extends Component<ApproveProps, ApproveState> {
   override state: ApproveState = {
@@ -41,16 +40,16 @@ export class Approve extends Component<ApproveProps, ApproveState> {
       this.section.current?.querySelector<HTMLElement>(`[data-form="${form}"]`)?.focus();
   }
 
-  override render({ approval }: ApproveProps, { form }: ApproveState): ComponentChild {
-    const question = approval.tool === budgetTool ? l10n.t("May it go on?") : l10n.t("May this run?");
+  override render({ approval, children }: ApproveProps, { form }: ApproveState): ComponentChild {
     return (
       <section ref={this.section} class="approval" tabIndex={-1} aria-label={l10n.t("Approval: {0}", approval.subject)}>
         <div class="question" dir="auto">
-          <strong>{question}</strong> {withCode(sentence(approval.reason))}
+          <strong>{questionText(approval.tool)}</strong> {withCode(sentence(approval.reason))}
         </div>
         <pre class="subject" dir="ltr" {...scrolls(l10n.t("What it is about"))}>
           {approval.subject}
         </pre>
+        {children}
         {form === "none" && this.choices(approval)}
         {form === "always" && this.always()}
         {form === "deny" && this.deny()}

@@ -3,9 +3,9 @@ import * as l10n from "@vscode/l10n";
 import type { ComponentChild, VNode } from "preact";
 import type { FileChange, Item } from "../../../editors/protocol";
 import { durationText, itemStatusText, sizeText } from "../../src/model/text";
-import { DiffCode } from "../code/diff";
-import { filesOf, type DiffFile } from "../diff";
+import { filesOf } from "../diff";
 import { scrolls } from "../focus";
+import { proposes } from "../proposal";
 import { readMore, streamOf } from "../reading";
 import type { ConversationRow, Reading } from "../rows";
 import type { Store } from "../store";
@@ -13,9 +13,11 @@ import { firstLines, lastLines, settled } from "../../src/model/terminal";
 import { Approve } from "./approval";
 import { StopCommand } from "./background";
 import { CopyButton, Disclosure } from "./controls";
+import { FileButton, FileDiff } from "./file";
 import { readText, showInEditor } from "./message";
+import { Proposal } from "./proposal";
 
-type ToolRowData = Extract<ConversationRow, { kind: "tool" }>;
+export type ToolRowData = Extract<ConversationRow, { kind: "tool" }>;
 
 const liveLines = 5;
 const shownLines = 200; // of a preview
@@ -66,7 +68,11 @@ export function ToolRow({ row, store }: { row: ToolRowData; store: Store }): VNo
         </pre>
       )}
       {stoppable && <StopCommand itemId={item.id} store={store} />}
-      {approval && <Approve key={approval.id} approval={approval} store={store} />}
+      {approval && (
+        <Approve key={approval.id} approval={approval} store={store}>
+          {proposes(item) && <Proposal row={row} store={store} />}
+        </Approve>
+      )}
     </div>
   );
 }
@@ -92,8 +98,9 @@ function Head({ item }: { item: Item }): VNode {
 }
 
 function Body({ row, store }: { row: ToolRowData; store: Store }): ComponentChild {
-  const { item, live } = row;
+  const { item, live, approval } = row;
   if (item.diff) return <Diff row={row} diff={item.diff} store={store} />;
+  if (proposes(item) && !approval) return <Proposal row={row} store={store} />;
   const files = <Files files={item.files ?? []} store={store} />;
   if (item.status === "inProgress") {
     return <Preview>{live?.output ? lastLines(settled(live.output), shownLines) : l10n.t("No output yet")}</Preview>;
@@ -216,18 +223,6 @@ function Diff({ row, diff, store }: { row: ToolRowData; diff: string; store: Sto
   );
 }
 
-function FileDiff({ file, lines, store }: { file: DiffFile; lines: DiffFile["lines"]; store: Store }): VNode {
-  return (
-    <div class="file">
-      <div class="file-head">
-        <FileButton path={file.path} line={file.line} store={store} />
-        <span class="added">+{file.added}</span> <span class="removed">−{file.removed}</span>
-      </div>
-      <DiffCode lines={lines} path={file.path} />
-    </div>
-  );
-}
-
 function Files({ files, store }: { files: readonly FileChange[]; store: Store }): VNode | null {
   if (files.length === 0) return null;
   const kinds: Record<FileChange["kind"], string> = {
@@ -245,17 +240,5 @@ function Files({ files, store }: { files: readonly FileChange[]; store: Store })
         </li>
       ))}
     </ul>
-  );
-}
-
-function FileButton({ path, line, store }: { path: string; line: number; store: Store }): VNode {
-  const open = (): void => {
-    const given = { sessionId: store.sessionId ?? "", path, ...(line > 0 ? { line } : {}) };
-    void store.attempt(() => store.host.call("file", given));
-  };
-  return (
-    <button class="link" dir="ltr" title={l10n.t("Open {0}", path)} onClick={open}>
-      {path}
-    </button>
   );
 }
