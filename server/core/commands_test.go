@@ -172,12 +172,20 @@ func TestTitleWorksWithoutAWorker(t *testing.T) {
 	require.Equal(t, "Better", result.Session.Title)
 	require.NotZero(t, result.Seq)
 
+	var said []string
+	ctx := WithProgress(t.Context(), func(message string) { said = append(said, message) })
+	f.mu.Lock()
+	f.renamed = true
+	f.mu.Unlock()
+	answer, err := conn.Mux().Dispatch(ctx, "title", editors.Raw(`{"sessionId":"s1","title":"Good","requestId":"before"}`))
+	require.NoError(t, err)
+	require.Equal(t, "Better", answer.(editors.SessionResult).Session.Title, "what was done before is not done again, nor said to be")
+	require.Empty(t, said)
+
 	f.mu.Lock()
 	f.silent = true
 	f.mu.Unlock()
-	var said []string
-	ctx := WithProgress(t.Context(), func(message string) { said = append(said, message) })
-	answer, err := conn.Mux().Dispatch(ctx, "title", editors.Raw(`{"sessionId":"s1","title":"Best"}`))
+	answer, err = conn.Mux().Dispatch(ctx, "title", editors.Raw(`{"sessionId":"s1","title":"Best"}`))
 	require.NoError(t, err)
 	require.Contains(t, strings.Join(said, " "), "will be set when a worker runs")
 	result = answer.(editors.SessionResult)

@@ -38,6 +38,7 @@ type fakeEngine struct {
 	queues   map[string]int // pollers of other queues
 	tails    []agent.HeartbeatTail
 	silent   bool // no worker answers
+	renamed  bool // sessions have taken every request for a title before
 	quiet    int  // so many more requests find none
 	down     bool // Temporal does not answer
 	begun    int  // it has just begun: it is healthy, but so many more requests fail
@@ -321,12 +322,12 @@ func (f *fakeEngine) Signal(ctx context.Context, workflowID, signal string, arg 
 	}
 	s := f.sessions[workflowID]
 	f.signals = append(f.signals, signal)
-	silent := f.silent
+	deaf := f.silent || f.renamed
 	f.mu.Unlock()
 	if s == nil {
 		return serviceerror.NewNotFound("workflow not found")
 	}
-	if rename, ok := arg.(agent.RenameSignal); ok && !silent {
+	if rename, ok := arg.(agent.RenameSignal); ok && !deaf {
 		s.do(func() {
 			s.view.Title, s.view.TitleSource = rename.Title, editors.TitleUser
 			renamed := s.view

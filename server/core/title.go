@@ -17,7 +17,8 @@ const (
 )
 
 // title sends a signal, which Temporal keeps until a worker takes it. When one does so soon, the answer is the session as
-// it then is; else the session as last known with its title to be.
+// it then is, with another title if one was given after this request was first made; else the session as last known with its
+// title to be.
 func (c *Conn) title(ctx context.Context, p editors.TitleParams) (editors.SessionResult, error) {
 	p.Title = strings.TrimSpace(p.Title)
 	switch {
@@ -48,19 +49,21 @@ func (c *Conn) title(ctx context.Context, p editors.TitleParams) (editors.Sessio
 func (c *Core) renamed(ctx context.Context, id, title string) (editors.SessionResult, error) {
 	wait, cancel := context.WithTimeout(ctx, renameTime)
 	defer cancel()
+	var seen *editors.SessionResult // by a worker, which has the signal before it answers
 	var after *int64
 	for {
 		v, err := c.view(context.WithValue(wait, quietKey{}, quietAlways), id, after)
 		if err != nil {
 			break
 		}
-		if v.Session.Title == title {
-			return editors.SessionResult{Session: v.Session, Seq: v.Seq}, nil
-		}
-		after = &v.Seq
-		if !pause(wait, renamePoll) {
+		seen = &editors.SessionResult{Session: v.Session, Seq: v.Seq}
+		if v.Session.Title == title || !pause(wait, renamePoll) {
 			break
 		}
+		after = &v.Seq
+	}
+	if seen != nil {
+		return *seen, nil
 	}
 	progress(ctx, "No worker has taken the new title yet. Temporal keeps it, and it will be set when a worker runs.")
 	if s := c.remembered(ctx, id); s != nil {
