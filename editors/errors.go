@@ -5,6 +5,7 @@ package editors
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Code classifies an error for a client.
@@ -69,6 +70,18 @@ func Errorf(code Code, format string, args ...any) *Error {
 func (e *Error) WithRemedy(remedy string) *Error {
 	e.Remedy = remedy
 	return e
+}
+
+// Advice puts what helps behind what is the matter, which may end without a full stop: as a message does that is part of others
+// too, or a state that ends with a command.
+func Advice(matter, remedy string) string {
+	if matter == "" || remedy == "" {
+		return matter + remedy
+	}
+	if strings.ContainsAny(matter[len(matter)-1:], ".!?:") || strings.HasSuffix(matter, "…") {
+		return matter + " " + remedy
+	}
+	return matter + ". " + remedy
 }
 
 // CodeOf returns the code of the first Error in err's chain, CodeInternal for other errors, "" for nil.

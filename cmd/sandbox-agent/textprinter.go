@@ -253,7 +253,7 @@ func (p *textPrinter) toolStatus(item editors.Item) string {
 // state keeps what is waited for; it is told when it takes a while.
 func (p *textPrinter) state(s *editors.State) {
 	if s != nil {
-		p.waits, p.since = strings.TrimSpace(s.Reason+" "+s.Remedy), s.Since
+		p.waits, p.since = editors.Advice(s.Reason, s.Remedy), s.Since
 	}
 }
 
@@ -263,7 +263,7 @@ func (p *textPrinter) connection(e editors.Event) {
 		p.note(p.term.dim("· The session goes on."))
 		return
 	}
-	p.note(p.term.yellow("! ") + strings.TrimSpace("Waiting: "+line(e.Reason)+". "+line(e.Remedy)))
+	p.note(p.term.yellow("! ") + editors.Advice("Waiting: "+line(e.Reason), line(e.Remedy)))
 }
 
 // longSince is from when on it is worth telling how long something is waited for.

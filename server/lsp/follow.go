@@ -158,7 +158,7 @@ func awaited(e editors.Event) string {
 	if e.Connected && e.State != nil {
 		return e.State.Reason
 	}
-	return sentence("Waiting: "+e.Reason+".", e.Remedy)
+	return editors.Advice("Waiting: "+e.Reason, e.Remedy)
 }
 
 func endOf(e editors.Event) *turnEnd {
@@ -199,7 +199,7 @@ func (f *follower) finish(ctx context.Context, end turnEnd) {
 	switch end.status {
 	case editors.TurnFailed:
 		f.progress.end("Failed")
-		f.c.show(protocol.MessageTypeError, sentence(firstOf(end.message, "The turn failed."), end.remedy))
+		f.c.show(protocol.MessageTypeError, editors.Advice(firstOf(end.message, "The turn failed."), end.remedy))
 	case editors.TurnInterrupted:
 		f.progress.end("Interrupted")
 		f.showAnswer(ctx)
@@ -207,11 +207,4 @@ func (f *follower) finish(ctx context.Context, end turnEnd) {
 		f.progress.end("Done")
 		f.showAnswer(ctx)
 	}
-}
-
-func sentence(message, remedy string) string {
-	if remedy == "" {
-		return message
-	}
-	return message + " " + remedy
 }

@@ -32,8 +32,11 @@ end
 --- Tells an error of the server, with its remedy while there is room.
 ---@param err sandbox_agent.Error
 function M.error(err)
-  local remedy = err.remedy and (' ' .. err.remedy) or ''
-  say(err.message .. remedy, vim.log.levels.WARN)
+  local text = err.message
+  if err.remedy and err.remedy ~= '' then
+    text = text .. (text:find('[.!?:]$') and ' ' or '. ') .. err.remedy
+  end
+  say(text, vim.log.levels.WARN)
 end
 
 return M
