@@ -129,6 +129,7 @@ func TestCheckpointsOfAFolder(t *testing.T) {
 	out = f.run("restore", restored.Undo)
 	require.Equal(t, statusDone, out.status, out.stderr)
 	require.FileExists(t, filepath.Join(f.dir, "bin"))
+	require.Contains(t, f.run("checkpoints").stdout, "Before restoring "+restored.Undo[:12], "names do not name names")
 
 	out = f.run("restore", strings.Repeat("0", 64))
 	require.Equal(t, statusFailed, out.status)

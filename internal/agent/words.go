@@ -172,9 +172,9 @@ func undoHint(undo string) string {
 // short is as much of a checkpoint's id as people need.
 func short(id string) string { return preview(id, 12) }
 
-// called is what people know a checkpoint by: its summary, if that is known.
+// called is what people know a checkpoint by: its summary, if that is known and does not name another one in turn.
 func called(summary, id string) string {
-	if summary == "" {
+	if summary == "" || strings.Contains(summary, " restoring ") {
 		return short(id)
 	}
 	return strconv.Quote(preview(summary, maxName))

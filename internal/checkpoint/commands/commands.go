@@ -252,7 +252,7 @@ func summaryOf(refs []checkpoint.Ref, id string) string {
 
 // called is what people know a checkpoint by.
 func called(refs []checkpoint.Ref, id string) string {
-	if summary := summaryOf(refs, id); summary != "" {
+	if summary := summaryOf(refs, id); summary != "" && !strings.Contains(summary, " restoring ") {
 		return strconv.Quote(summary)
 	}
 	return id[:shortID]
