@@ -25,7 +25,7 @@ export function completed(text: string, caret: number, from: number, choice: str
   return { text: text.slice(0, from) + choice + space + text.slice(caret), caret: from + choice.length + 1 };
 }
 
-/** A line that is a slash command; a path such as /etc/hosts is none, and neither is anything after a space. */
+/** A line that is a slash command, also one that there is not; a path such as /etc/hosts is none, and neither is anything after a space. */
 export function isSlash(text: string): boolean {
-  return /^\/[\w-]+(\s|$)/.test(text);
+  return /^\/[\w-]*(\s|$)/.test(text);
 }

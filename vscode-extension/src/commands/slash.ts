@@ -142,10 +142,13 @@ const table: readonly Runnable[] = [
 /** All slash commands, for completion. */
 export const slashCommands: readonly SlashCommand[] = table;
 
-/** A line as a slash command: its name and argument; undefined if it is none. A path, as in "/etc/hosts is wrong", is none. */
-export function parseSlash(line: string): { name: string; argument: string } | undefined {
-  const match = /^\/([a-z]+)(?:\s+([\s\S]*))?$/i.exec(line.trim());
-  return match?.[1] ? { name: match[1].toLowerCase(), argument: (match[2] ?? "").trim() } : undefined;
+/**
+ * A line as a slash command: its name, also one that no command has, and its argument; null if it is none, as a path is none in
+ * "/etc/hosts is wrong".
+ */
+export function parseSlash(line: string): { name: string; argument: string } | null {
+  const match = /^\/([\w-]*)(?:\s+([\s\S]*))?$/.exec(line.trim());
+  return match && { name: (match[1] ?? "").toLowerCase(), argument: (match[2] ?? "").trim() };
 }
 
 /** Runs a line that begins with "/". What cannot be run is refused with a reason; what fails is told by the error thrown. */
@@ -173,7 +176,7 @@ export async function runSlash(
 }
 
 function unknown(name: string): string {
-  const near = table
+  const near = (name === "" ? [] : table)
     .filter((command) => command.name.startsWith(name.slice(0, 2)))
     .map((command) => `/${command.name}`);
   const hint = near.length > 0 ? l10n.t("Did you mean {0}?", near.join(", ")) : l10n.t("Type / to see them all.");

@@ -41,12 +41,17 @@ describe("slash commands", () => {
   it("are parsed with what follows them", () => {
     assert.deepEqual(parseSlash("/title  A new\nname "), { name: "title", argument: "A new\nname" });
     assert.deepEqual(parseSlash("/STOP"), { name: "stop", argument: "" });
-    for (const line of ["/etc/hosts is wrong", "title x", "/ x", ""]) assert.equal(parseSlash(line), undefined, line);
+    assert.deepEqual(parseSlash("/add-dir x"), { name: "add-dir", argument: "x" });
+    assert.deepEqual(parseSlash(" / "), { name: "", argument: "" });
+    for (const line of ["/etc/hosts is wrong", "/* what is this */", "//", "title x", ""])
+      assert.equal(parseSlash(line), null, line);
   });
 
   it("that are unknown are refused, never sent, and near ones are named", async () => {
     assert.equal(await refused("/swtich docker"), "There is no command /swtich. Did you mean /switch?");
     assert.match(await refused("/xyz"), /no command \/xyz\. Type \/ to see them all/);
+    assert.equal(await refused("/"), "There is no command /. Type / to see them all.");
+    assert.match(await refused("/add-dir x"), /no command \/add-dir\. Did you mean \/adopt/);
     assert.match(await refused("/etc/hosts is wrong"), /no command/);
   });
 

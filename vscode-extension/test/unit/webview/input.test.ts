@@ -38,7 +38,7 @@ describe("a slash command", () => {
       false,
       false,
       false,
-      false,
+      true,
     ]);
   });
 });
