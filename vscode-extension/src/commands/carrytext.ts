@@ -49,7 +49,8 @@ export function outcome(carry: Carry, replaced: readonly string[]): string[] {
   ].filter((text) => text !== false);
 }
 
-function names(paths: readonly string[], all: number): string {
+/** The first of some paths, and how many more there are. */
+export function names(paths: readonly string[], all: number): string {
   const shown = paths.slice(0, 3);
   const more = all - shown.length;
   return [...shown, ...(more > 0 ? [l10n.t("{0} more", more)] : [])].join(", ");

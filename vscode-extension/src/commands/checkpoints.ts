@@ -8,6 +8,7 @@ import { asOf } from "../review/files";
 import { asItIs, showPairs } from "../review/sides";
 import { sayInfo, sayOffer } from "../say";
 import { agoText, title } from "../sessions/tree";
+import { names } from "./carrytext";
 import { decide } from "./decide";
 import { withProgress } from "./progress";
 import { given, target } from "./target";
@@ -134,7 +135,7 @@ export async function restoreTo(ctx: Ctx, session: Session, checkpointId: string
     ctx.rpc.request("restore", { requestId, sessionId: session.id, checkpointId }),
   );
   const rest = stays(result);
-  const done = l10n.t("{0} restored.", result.restored.length);
+  const done = l10n.t("Restored: {0}.", names(result.restored, result.restored.length));
   const { undo } = result;
   sayOffer(rest.length > 0 ? `${done} ${l10n.t("Stays as it is: {0}.", rest.slice(0, mostListed).join(", "))}` : done, {
     ...(rest.length > 0 && { [l10n.t("Compare")]: () => compareRest(session, checkpointId, result) }),

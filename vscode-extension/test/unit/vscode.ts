@@ -50,7 +50,7 @@ export const world = {
   /** Providers of webview views, by the view's id. */
   views: new Map<string, unknown>(),
   messages: [] as string[],
-  /** What answers the participants of the chat, by their ids. */
+  /** The participants of the chat, by their ids. */
   participants: new Map<string, unknown>(),
   /** Answers the next message, quick pick or input. */
   answer: (() => undefined) as (text: string, choices: readonly unknown[]) => unknown,
@@ -145,8 +145,16 @@ export const window = {
     work({ report: () => undefined }, undefined),
 };
 
+const registered = new Map<string, (...rest: unknown[]) => unknown>();
+
 export const commands = {
+  registerCommand(command: string, run: (...rest: unknown[]) => unknown): Disposable {
+    registered.set(command, run);
+    return new Disposable(() => registered.delete(command));
+  },
   executeCommand(command: string, ...rest: unknown[]): Promise<unknown> {
+    const run = registered.get(command);
+    if (run) return Promise.resolve(run(...rest));
     if (command === "setContext") world.context.set(String(rest[0]), rest[1]);
     else world.executed.push(command);
     return Promise.resolve(undefined);
@@ -155,8 +163,9 @@ export const commands = {
 
 export const chat = {
   createChatParticipant(id: string, handler: unknown): Disposable {
-    world.participants.set(id, handler);
-    return new Disposable(() => world.participants.delete(id));
+    const participant = Object.assign(new Disposable(() => world.participants.delete(id)), { handler });
+    world.participants.set(id, participant);
+    return participant;
   },
 };
 

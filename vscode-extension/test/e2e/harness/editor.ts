@@ -28,11 +28,13 @@ const quiet = {
   "extensions.autoCheckUpdates": false,
   "extensions.ignoreRecommendations": true,
   "git.enabled": false,
-  "chat.disableAIFeatures": true,
   "window.title": "${rootName}",
   "security.workspace.trust.startupPrompt": "never",
   "security.workspace.trust.banner": "never",
 };
+
+/** The extension whose model the chat of VS Code wants to have before it calls a participant. */
+const fakeModel = join(import.meta.dirname, "../fakemodel");
 
 /** The program of code-server; bin/code-server starts the same. */
 const entry = "node_modules/code-server/out/node/entry.js";
@@ -63,13 +65,18 @@ export class Editor {
     this.#log = log;
   }
 
-  /** Starts one within an installation and waits until it answers. */
-  static async start(at: Installation): Promise<Editor> {
+  /**
+   * Starts one within an installation and waits until it answers; with a chat, it has that and a model for it. Another program
+   * may stand for sandbox-agent.
+   */
+  static async start(at: Installation, chat = false, agent?: string): Promise<Editor> {
     const data = join(at.home, "editor");
     const extensions = join(data, "extensions");
     mkdirSync(join(data, "User"), { recursive: true });
     mkdirSync(extensions);
-    writeFileSync(join(data, "User", "settings.json"), JSON.stringify(quiet));
+    const settings = { ...quiet, "chat.disableAIFeatures": !chat };
+    writeFileSync(join(data, "User", "settings.json"), JSON.stringify(settings));
+    if (chat) cpSync(fakeModel, join(extensions, "sandbox-agent-test.fake-model-0.0.1"), { recursive: true });
     writeFileSync(join(data, "config.yaml"), "auth: none\n");
     const program = join(required("VSCODE"), "bin/code-server");
     const words = ["--user-data-dir", data, "--extensions-dir", extensions, "--config", join(data, "config.yaml")];
@@ -79,9 +86,11 @@ export class Editor {
       await promisify(execFile)(program, [...words, "--install-extension", extension], { env: environment });
     } else {
       copy(extension, extensions);
-      mkdirSync(join(data, "Machine"));
-      const path = join(required("PROGRAMS"), "sandbox-agent");
-      writeFileSync(join(data, "Machine", "settings.json"), JSON.stringify({ "sandboxAgent.server.path": path }));
+      agent ??= join(required("PROGRAMS"), "sandbox-agent");
+    }
+    if (agent) {
+      mkdirSync(join(data, "Machine"), { recursive: true });
+      writeFileSync(join(data, "Machine", "settings.json"), JSON.stringify({ "sandboxAgent.server.path": agent }));
     }
     const [port, inspectPort] = [await freePort(), await freePort()];
     const quietly = ["--auth", "none", "--disable-telemetry", "--disable-update-check", "--ignore-last-opened"];
@@ -114,6 +123,11 @@ export class Editor {
   /** The address of a window on a folder. */
   url(folder: string): string {
     return `http://127.0.0.1:${this.port}/?folder=${encodeURIComponent(folder)}`;
+  }
+
+  /** The address of a window on the folders that a file of VS Code's lists. */
+  workspaceUrl(file: string): string {
+    return `http://127.0.0.1:${this.port}/?workspace=${encodeURIComponent(file)}`;
   }
 
   log(): string {

@@ -47,10 +47,15 @@ export interface Setting {
   readonly front?: (models: string) => Promise<string>;
   /** How long a test may take, in milliseconds. */
   readonly limit?: number;
+  /** Puts something in place of sandbox-agent, and returns its path. */
+  readonly program?: (at: Installation) => string;
+  /** VS Code has its chat. */
+  readonly chat?: boolean;
 }
 
 /** Opens a window on a folder with these files before the tests, and ends everything after them. */
-export function suite(files: Record<string, string>, { measures, front, limit = usual }: Setting = {}): It {
+export function suite(files: Record<string, string>, setting: Setting = {}): It {
+  const { measures, front, program, limit = usual, chat } = setting;
   let browser: Browser | undefined;
   let at: Installation | undefined;
   let editor: Editor | undefined;
@@ -62,7 +67,7 @@ export function suite(files: Record<string, string>, { measures, front, limit = 
     async () => {
       at = await Installation.create(front);
       const folder = at.folder("work", files);
-      editor = await Editor.start(at);
+      editor = await Editor.start(at, chat, program?.(at));
       browser = await launch();
       const window = await Workbench.open(await profile(browser, outside, measures), editor.url(folder));
       world = { at, editor, window, conversation: new Conversation(window), keys: new Keys(window), folder };

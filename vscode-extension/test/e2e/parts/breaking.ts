@@ -1,56 +1,17 @@
-// A program that does not fit the extension: it is said, with what helps.
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+// A program that does not fit the extension or dies at once: it is said, with what helps, and all works again without a reload once
+// it is repaired.
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { required } from "../harness/environment.ts";
-import type { Installation } from "../harness/installation.ts";
+import { signal } from "../harness/processes.ts";
+import type { StandIn } from "../harness/standin.ts";
 import { picture, type It } from "../harness/suite.ts";
 import { until } from "../harness/wait.ts";
 
-/** A program in place of sandbox-agent, which the user's settings name; it can be exchanged. */
-class StandIn {
-  readonly #at: Installation;
-  readonly #settings: string;
-  readonly #before: string | undefined;
-  readonly path: string;
-
-  constructor(at: Installation) {
-    this.#at = at;
-    this.#settings = join(at.home, "editor/Machine/settings.json");
-    this.#before = existsSync(this.#settings) ? readFileSync(this.#settings, "utf8") : undefined;
-    this.path = join(at.home, "stand-in");
-  }
-
-  /** Makes it a script of the shell, or of another interpreter. Where $REAL stands the true program is meant. */
-  is(script: string, interpreter = "/bin/sh"): void {
-    const real = join(required("PROGRAMS"), "sandbox-agent");
-    const next = `${this.path}.next`;
-    writeFileSync(next, `#!${interpreter}\n${script.replaceAll("$REAL", real)}\n`);
-    chmodSync(next, 0o755);
-    renameSync(next, this.path);
-  }
-
-  /** Has the extension use it. */
-  use(): void {
-    mkdirSync(join(this.#at.home, "editor/Machine"), { recursive: true });
-    this.#write(JSON.stringify({ ...JSON.parse(this.#before ?? "{}"), "sandboxAgent.server.path": this.path }));
-  }
-
-  /** Has the extension use what it used before. */
-  leave(): void {
-    this.#write(this.#before ?? "{}");
-  }
-
-  #write(text: string): void {
-    writeFileSync(`${this.#settings}.next`, text);
-    renameSync(`${this.#settings}.next`, this.#settings);
-  }
-}
-
-export function breaking(it: It): void {
-  it("a server of another version says so, with what helps", async ({ window, at, editor }) => {
+export function breaking(it: It, program: StandIn): void {
+  it("a server of another version says so, with what helps", async ({ window, editor }) => {
     await window.showViews();
-    await until("a server to be exchanged", () => editor.servers()[0]);
-    const program = new StandIn(at);
+    const server = await until("a server to be exchanged", () => editor.servers()[0]);
     // The version is exchanged by one of the same length, since messages begin with theirs.
     program.is(
       `const { spawn } = require("node:child_process");
@@ -60,11 +21,29 @@ child.stdout.on("data", (data) => process.stdout.write(
 child.on("exit", (code) => process.exit(code ?? 1));`,
       process.execPath,
     );
-    program.use();
+    signal(server.pid, "SIGKILL");
     const warning = window.notification("The program sandbox-agent is version 9.9.9");
     await warning.getByRole("button", { name: "Open Settings" }).waitFor();
     await picture(window, "another-version");
-    program.leave();
     await warning.getByRole("button", { name: /Clear/ }).click();
+  });
+
+  it("a program that dies at once is tried again quietly, and works without a reload once it is repaired", async (world) => {
+    const { window, conversation, at, editor } = world;
+    const starts = join(at.home, "starts");
+    await conversation.begin();
+    const server = await until("the server", () => editor.servers()[0]);
+    await window.run("Notifications: Clear All Notifications");
+    program.is(`echo >> '${starts}'; echo 'no such library' >&2; exit 3`);
+    signal(server.pid, "SIGKILL");
+    await window.status("Agent restarts").waitFor();
+    await until("several starts", () => existsSync(starts) && readFileSync(starts, "utf8").length >= 3);
+    await conversation.frame.getByText("The server ended (status 3). It said last: no such library").waitFor();
+    assert.equal(await window.page.locator(".notification-toast").count(), 0, "nobody is told of each start");
+    await picture(window, "agent-restarts");
+    program.isTrue();
+    await window.status("Ready").waitFor();
+    await conversation.ask("here again");
+    await conversation.log.getByText("You said: here again").waitFor();
   });
 }

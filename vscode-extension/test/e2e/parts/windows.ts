@@ -1,9 +1,9 @@
-// Two windows on one session.
+// Two windows on one session, and one window on two folders.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Conversation } from "../harness/conversation.ts";
-import type { It } from "../harness/suite.ts";
+import { picture, type It } from "../harness/suite.ts";
 import { until } from "../harness/wait.ts";
 import { Workbench } from "../harness/workbench.ts";
 
@@ -36,5 +36,57 @@ export function windows(it: It): void {
     await window.reload();
     await until("the draft again", async () => (await conversation.input.inputValue()) === "a draft that is not sent");
     await conversation.input.fill("");
+  });
+}
+
+export function roots(it: It): void {
+  it("two folders in one window: each has its sessions and its changes, and folders may come and go", async (world) => {
+    const { window, conversation, at, editor } = world;
+    const greeting = { "greeting.txt": "first\nhello\nlast\n" };
+    const [one, two] = [at.folder("one", greeting), at.folder("two", greeting)];
+    const file = join(at.home, "both.code-workspace");
+    const open = (...paths: string[]): void => {
+      writeFileSync(`${file}.next`, JSON.stringify({ folders: paths.map((path) => ({ path })) }));
+      renameSync(`${file}.next`, file); // VS Code would take a file that is half written for one without folders
+    };
+    const begin = async (name: string): Promise<void> => {
+      await window.command("New Session…");
+      await window.pick(name);
+      await window.pick("local folder");
+      await conversation.title(/^Session [0-9a-f]+$/).waitFor();
+      await window.command("Rename Session…");
+      await window.enter(`In ${name}`);
+      await conversation.title(`In ${name}`).waitFor();
+    };
+
+    open(one, two);
+    await window.goto(editor.workspaceUrl(file));
+    await window.showViews();
+    await window.trust();
+    await begin("one");
+    await begin("two");
+    await window.tree(/^In one.*one/).waitFor();
+    await conversation.ask("greet briefly");
+    await conversation.allow();
+    await conversation.log.getByText("It is brief now.").waitFor();
+    assert.match(readFileSync(join(two, "greeting.txt"), "utf8"), /hi/);
+    assert.match(readFileSync(join(one, "greeting.txt"), "utf8"), /hello/);
+    await window.command("Focus on Changes View");
+    await window.tree("greeting.txt").click();
+    await window.page.locator(".monaco-diff-editor .view-line").filter({ hasText: "hi" }).waitFor();
+    await picture(window, "two-folders");
+    await window.run("View: Close All Editors");
+    await window.tree("In one").click();
+    await conversation.title("In one").waitFor();
+    await window.tree("greeting.txt").waitFor({ state: "detached" });
+
+    open(one);
+    await window.tree("In two").waitFor({ state: "detached" });
+    await window.tree("In one").waitFor();
+    open(one, two);
+    await window.tree("In two").click();
+    await conversation.title("In two").waitFor();
+    await conversation.ask("still there");
+    await conversation.log.getByText("You said: still there").waitFor();
   });
 }
