@@ -1,10 +1,12 @@
 // The chat participant @sandbox, where VS Code has a chat: asks in the current session and tells what comes of it.
 import * as vscode from "vscode";
-import type { AskResult, Event, Item } from "../../editors/protocol";
+import type { AskResult, Context } from "../../editors/protocol";
+import { ChatTurn, type Ended } from "./chatturn";
 import { rpcError } from "./client/rpc";
+import { parseSlash, runSlash } from "./commands/slash";
 import { targetOrNew } from "./commands/target";
 import type { Ctx } from "./ctx";
-import { codeBlock, oneLine, sentence } from "./model/text";
+import { advised, remedies } from "./say";
 
 /** Registers the participant; an editor without a chat has none. */
 export function registerChat(ctx: Ctx): vscode.Disposable[] {
@@ -12,37 +14,107 @@ export function registerChat(ctx: Ctx): vscode.Disposable[] {
   if (typeof chat?.createChatParticipant !== "function") return [];
   const participant = chat.createChatParticipant("sandbox-agent.sandbox", async (request, _, stream, token) => {
     try {
-      await answer(ctx, request.prompt, stream, token);
-      return {};
+      const failure = await answer(ctx, request, stream, token);
+      return failure === undefined ? {} : failed(failure, request.prompt);
     } catch (thrown) {
-      return { errorDetails: { message: sentence(rpcError(thrown).advice) } };
+      const error = rpcError(thrown);
+      for (const remedy of remedies(error)) stream.button({ ...remedy, arguments: [...(remedy.arguments ?? [])] });
+      return failed(advised(error), request.prompt);
     }
   });
   participant.iconPath = new vscode.ThemeIcon("package");
+  participant.followupProvider = { provideFollowups: ({ metadata }) => followups(metadata) };
   return [participant];
 }
 
+function failed(message: string, prompt: string): vscode.ChatResult {
+  return { errorDetails: { message }, metadata: { again: prompt } };
+}
+
+/** What failed can be asked again. */
+function followups(metadata: vscode.ChatResult["metadata"]): vscode.ChatFollowup[] {
+  const again: unknown = metadata?.again;
+  return typeof again === "string" ? [{ prompt: again, label: vscode.l10n.t("Ask again") }] : [];
+}
+
+/** Asks, and tells of the turn until it ends. What it returns is why it failed. */
 async function answer(
   ctx: Ctx,
-  text: string,
+  { prompt: text, references }: vscode.ChatRequest,
   stream: vscode.ChatResponseStream,
   token: vscode.CancellationToken,
-): Promise<void> {
+): Promise<string | undefined> {
+  if (parseSlash(text)) return command(ctx, text, stream);
   const sessionId = await targetOrNew(ctx);
-  if (sessionId === undefined) return;
-  const ended = follow(ctx, sessionId, stream);
-  try {
-    const asked = await ctx.rpc.request("ask", { requestId: crypto.randomUUID(), sessionId, text });
-    stream.progress(asked.queued ? vscode.l10n.t("Waits for the running turn") : vscode.l10n.t("Asked"));
-    const stop = token.onCancellationRequested(() => {
-      void withdraw(ctx, asked);
-      ended.leave();
-    });
-    await ended.turn(asked.turnId).finally(() => void stop.dispose());
-  } finally {
-    ended.dispose();
-  }
-  stream.button({ command: "sandboxAgent.openSession", title: vscode.l10n.t("Open"), arguments: [{ sessionId }] });
+  if (sessionId === undefined) return undefined;
+  const context = (await Promise.all(references.map(contextOf))).filter((one) => one !== undefined);
+  const asked = await ctx.rpc.request("ask", {
+    requestId: crypto.randomUUID(),
+    sessionId,
+    text,
+    ...(context.length > 0 && { context }),
+  });
+  void ctx.listing.refresh();
+  stream.progress(asked.queued ? vscode.l10n.t("Waits for the running turn") : vscode.l10n.t("Asked"));
+  const { changed, failure } = await ended(ctx, asked, stream, token);
+  const at = [{ sessionId }];
+  if (changed) stream.button({ command: "sandboxAgent.showDiff", title: vscode.l10n.t("Show Diff"), arguments: at });
+  stream.button({ command: "sandboxAgent.openSession", title: vscode.l10n.t("Open"), arguments: at });
+  return failure;
+}
+
+/** Runs a slash command of the conversation; what is none is never sent to the model. */
+async function command(ctx: Ctx, line: string, stream: vscode.ChatResponseStream): Promise<string | undefined> {
+  const result = await runSlash(ctx, ctx.sessions.current, line);
+  if ("refused" in result) return result.refused;
+  stream.markdown(vscode.l10n.t("Done."));
+  return undefined;
+}
+
+/** What the user has attached to the question, if it is of a file. */
+async function contextOf({ value }: vscode.ChatPromptReference): Promise<Context | undefined> {
+  if (value instanceof vscode.Uri && value.scheme === "file")
+    return { kind: "file", uri: value.toString(), mentioned: true };
+  if (!(value instanceof vscode.Location) || value.uri.scheme !== "file") return undefined;
+  const { uri, range } = value;
+  const document = await vscode.workspace.openTextDocument(uri);
+  const place = ({ line, character }: vscode.Position) => ({ line, character });
+  return {
+    kind: "selection",
+    uri: uri.toString(),
+    range: { start: place(range.start), end: place(range.end) },
+    text: document.getText(range),
+    mentioned: true,
+  };
+}
+
+/** Writes what comes of a question until its turn has ended, or the user stops it. */
+function ended(
+  ctx: Ctx,
+  asked: AskResult,
+  stream: vscode.ChatResponseStream,
+  token: vscode.CancellationToken,
+): Promise<Ended> {
+  const { sessionId } = asked;
+  const turn = new ChatTurn(stream, asked);
+  const listeners: vscode.Disposable[] = [];
+  return new Promise<Ended>((resolve) => {
+    listeners.push(
+      token.onCancellationRequested(() => {
+        void withdraw(ctx, asked);
+        resolve({ changed: false });
+      }),
+      ctx.sessions.onUpdate((update) => {
+        if (update.sessionId === sessionId) look(update);
+      }),
+    );
+    const look = (update?: Parameters<ChatTurn["draw"]>[1]): void => {
+      const view = ctx.sessions.get(sessionId);
+      const end = view ? turn.draw(view, update) : { changed: false };
+      if (end) resolve(end);
+    };
+    look();
+  }).finally(() => listeners.forEach((listener) => void listener.dispose()));
 }
 
 /** Takes a question back that waits, and interrupts its turn if it has begun. */
@@ -63,69 +135,4 @@ async function removed(ctx: Ctx, sessionId: string, itemId: string): Promise<boo
     ctx.log.info(`a question of the chat waits no more: ${rpcError(thrown).message}`);
     return false;
   }
-}
-
-/** Writes what a session completes into a response, and tells when a turn has ended. */
-function follow(ctx: Ctx, sessionId: string, stream: vscode.ChatResponseStream) {
-  const ends = new Set<number>();
-  const waiters: { turnId: number; resolve: () => void }[] = [];
-  const check = (): void => {
-    for (const { turnId, resolve } of waiters) if (ends.has(turnId)) resolve();
-  };
-  const leave = (): void => waiters.forEach(({ resolve }) => resolve());
-  const listener = ctx.sessions.onUpdate((update) => {
-    if (update.sessionId !== sessionId) return;
-    if (update.kind === "event") tell(update.message.event, stream, sessionId, ends);
-    if (update.kind === "gone") leave();
-    // After a reconnection the end may be in what was missed, or in no event at all.
-    if (update.kind === "attached" && update.result.state.status === "idle") ends.add(update.result.session.turnId);
-    check();
-  });
-  return {
-    turn: (turnId: number) =>
-      new Promise<void>((resolve) => {
-        waiters.push({ turnId, resolve });
-        check();
-      }),
-    /** Waits for nothing any more. */
-    leave,
-    dispose(): void {
-      listener.dispose();
-    },
-  };
-}
-
-function tell(event: Event, stream: vscode.ChatResponseStream, sessionId: string, ends: Set<number>): void {
-  switch (event.type) {
-    case "item/started":
-    case "item/completed":
-      tellItem(event.item, event.type === "item/completed", stream);
-      break;
-    case "approval/requested":
-      // In a block of code nothing of it is taken for Markdown: what is allowed is read as it will run.
-      stream.markdown(
-        `\n\n**${vscode.l10n.t("It waits for your answer:")}**\n\n${codeBlock(event.approval.subject)}\n\n`,
-      );
-      for (const [command, title] of [
-        ["allowApproval", vscode.l10n.t("Allow")],
-        ["denyApproval", vscode.l10n.t("Deny")],
-      ] as const) {
-        const node = { sessionId, approval: event.approval };
-        stream.button({ command: `sandboxAgent.${command}`, title, arguments: [node] });
-      }
-      break;
-    case "turn/completed":
-      if (event.status !== "completed")
-        stream.markdown(`\n\n${event.message ?? vscode.l10n.t("The turn was interrupted.")}`);
-      ends.add(event.turnId);
-      break;
-    default:
-  }
-}
-
-function tellItem(item: Item, complete: boolean, stream: vscode.ChatResponseStream): void {
-  if (item.kind === "toolCall" && !complete) stream.progress(oneLine(item.text || item.tool || ""));
-  if (!complete || !item.text) return;
-  if (item.kind === "agentMessage") stream.markdown(`${item.text}\n\n`);
-  if (item.kind === "notice") stream.markdown(`*${oneLine(item.text)}*\n\n`);
 }

@@ -12,13 +12,14 @@ interface Remedy {
 /** Of what is longer and has no button VS Code shows only the beginning. In characters. */
 const oneLine = 60;
 
-function remedies(error: RpcError): Remedy[] {
+/** What helps against a failure, each by its button. */
+export function remedies(error: RpcError): Remedy[] {
   const { code, remedy } = error;
   const key = { title: l10n.t("Set API Key"), command: "sandboxAgent.setApiKey" };
   if (remedy?.includes("_API_KEY")) return [key];
   const logs = { title: l10n.t("Show Logs"), command: "sandboxAgent.showLogs" };
   const known = remediesOf(code, key, logs);
-  return known.length === 0 && advice(error).length > oneLine ? [logs] : known;
+  return known.length === 0 && advised(error).length > oneLine ? [logs] : known;
 }
 
 function remediesOf(code: RpcCode, key: Remedy, logs: Remedy): Remedy[] {
@@ -55,7 +56,7 @@ export function sayError(thrown: unknown): RpcError {
   if (error.code === "cancelled") return error;
   const offered = remedies(error);
   const show = error.retryable ? window.showWarningMessage : window.showErrorMessage;
-  void show(advice(error), ...offered.map(({ title }) => title)).then((title) => {
+  void show(advised(error), ...offered.map(({ title }) => title)).then((title) => {
     const remedy = offered.find((one) => one.title === title);
     return remedy && commands.executeCommand(remedy.command, ...(remedy.arguments ?? []));
   });
@@ -75,6 +76,7 @@ export function sayOffer(text: string, acts: Readonly<Record<string, () => Promi
     .then(undefined, sayError);
 }
 
-function advice({ message, remedy }: RpcError): string {
+/** A failure and what helps, as sentences. */
+export function advised({ message, remedy }: { message: string; remedy?: string | undefined }): string {
   return remedy ? `${sentence(message)}${/[.!?…]$/.test(message) ? "" : "."} ${sentence(remedy)}` : sentence(message);
 }
