@@ -16,7 +16,7 @@ import (
 
 const (
 	changedMeanwhile = "it was changed meanwhile"
-	besideIt         = "it is what another program has of the file beside it"
+	besideIt         = "it is the other version of the file beside it, which somebody has written or keeps open"
 
 	oldPrefix  = "old-" // in a stage, before the number of a step: what it took away
 	keptSuffix = "~"    // behind that number, maybe repeated: what it replaces, where that takes more than one system call
