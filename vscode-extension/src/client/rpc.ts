@@ -9,6 +9,7 @@ import type {
   Params,
   Result,
 } from "../../../editors/protocol";
+import { sentence } from "../model/text";
 
 /** Why the server is not there, for people. */
 export interface Problem {
@@ -16,9 +17,9 @@ export interface Problem {
   readonly remedy?: string;
 }
 
-/** The sentence with its remedy. */
+/** What is the matter and what helps, as sentences. */
 export function advice({ message, remedy }: { message: string; remedy?: string | undefined }): string {
-  return remedy ? `${message} ${remedy}` : message;
+  return remedy ? `${sentence(message)}${/[.!?…]$/.test(message) ? "" : "."} ${sentence(remedy)}` : sentence(message);
 }
 
 /** How far the server is. */
