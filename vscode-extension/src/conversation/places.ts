@@ -51,7 +51,11 @@ export async function openFile(session: Session, { path, line }: Place): Promise
     throw new RpcError("invalidParams", l10n.t("{0} is not a file of the session's workspace.", path));
   }
   const uri = onDisk(session, relative) ?? asOf(session, relative, undefined);
-  if (await isFolder(uri)) {
+  const found = await typeOf(uri);
+  if (found === "none") {
+    throw new RpcError("notFound", l10n.t("There is no file {0} in the workspace, or no longer.", relative));
+  }
+  if (found === FileType.Directory) {
     await commands.executeCommand("revealInExplorer", uri);
     return;
   }
@@ -74,11 +78,12 @@ export async function insertAtCursor(text: string): Promise<void> {
   await window.showTextDocument(editor.document, editor.viewColumn);
 }
 
-async function isFolder(uri: Uri): Promise<boolean> {
-  if (uri.scheme !== "file") return false;
+/** What there is on the disk; undefined when only opening it can tell. */
+async function typeOf(uri: Uri): Promise<FileType | "none" | undefined> {
+  if (uri.scheme !== "file") return undefined;
   try {
-    return (await workspace.fs.stat(uri)).type === FileType.Directory;
-  } catch {
-    return false; // opening it tells what is wrong
+    return (await workspace.fs.stat(uri)).type;
+  } catch (thrown) {
+    return (thrown as { code?: unknown }).code === "FileNotFound" ? "none" : undefined;
   }
 }

@@ -91,4 +91,18 @@ describe("the page", () => {
       await host.page.context().close();
     });
   }
+
+  it("keeps a part of the conversation and the whole input reachable where it is low, as when all is magnified", async () => {
+    const host = await open(browser, { width: 250, height: 150 });
+    await host.show(sample());
+    const list = await host.page.locator(".list").boundingBox();
+    assert.ok(list && list.height >= 80, JSON.stringify(list));
+    for (const part of [".composer textarea", ".composer button", ".header .title"]) {
+      await host.page.locator(part).first().scrollIntoViewIfNeeded();
+      const box = await host.page.locator(part).first().boundingBox();
+      assert.ok(box && box.y >= 0 && box.y + box.height <= 150, `${part}: ${JSON.stringify(box)}`);
+    }
+    if (pictures) await host.page.screenshot({ path: join(pictures, "low.png") });
+    await host.page.context().close();
+  });
 });

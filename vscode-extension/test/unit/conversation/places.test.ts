@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { Uri, workspace } from "vscode";
 import { fileMention, globFor, ranked } from "../../../src/conversation/attach";
 import { readAll } from "../../../src/conversation/outputs";
-import { below, placeOf } from "../../../src/conversation/places";
+import { below, openLink, placeOf } from "../../../src/conversation/places";
+import { session } from "../model/make";
 import { FakeRpc } from "../rpc";
 
 describe("a link", () => {
@@ -18,6 +20,17 @@ describe("a link", () => {
   it("leads nowhere else", () => {
     for (const bad of ["command:workbench.action.quit", "vscode:extension/x", "javascript:alert(1)", ""])
       assert.equal(placeOf(bad), undefined, bad);
+  });
+
+  it("to a file that was removed says so", async (t) => {
+    t.mock.method(Uri, "joinPath", () => Uri.file("/w/src/a.go"));
+    t.mock.method(workspace.fs, "stat", () =>
+      Promise.reject(Object.assign(new Error("gone"), { code: "FileNotFound" })),
+    );
+    await assert.rejects(openLink(session({}), "src/a.go:3"), {
+      code: "notFound",
+      message: "There is no file src/a.go in the workspace, or no longer.",
+    });
   });
 
   it("does not lead out of the workspace", () => {
