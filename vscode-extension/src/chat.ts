@@ -14,6 +14,7 @@ export function registerChat(ctx: Ctx): vscode.Disposable[] {
   if (typeof chat?.createChatParticipant !== "function") return [];
   const participant = chat.createChatParticipant("sandbox-agent.sandbox", async (request, _, stream, token) => {
     try {
+      if (parseSlash(request.prompt)) return await command(ctx, request.prompt, stream);
       const failure = await answer(ctx, request, stream, token);
       return failure === undefined ? {} : failed(failure, request.prompt);
     } catch (thrown) {
@@ -44,7 +45,6 @@ async function answer(
   stream: vscode.ChatResponseStream,
   token: vscode.CancellationToken,
 ): Promise<string | undefined> {
-  if (parseSlash(text)) return command(ctx, text, stream);
   const sessionId = await targetOrNew(ctx);
   if (sessionId === undefined) return undefined;
   const context = (await Promise.all(references.map(contextOf))).filter((one) => one !== undefined);
@@ -64,11 +64,11 @@ async function answer(
 }
 
 /** Runs a slash command of the conversation; what is none is never sent to the model. */
-async function command(ctx: Ctx, line: string, stream: vscode.ChatResponseStream): Promise<string | undefined> {
+async function command(ctx: Ctx, line: string, stream: vscode.ChatResponseStream): Promise<vscode.ChatResult> {
   const result = await runSlash(ctx, ctx.sessions.current, line);
-  if ("refused" in result) return result.refused;
+  if ("refused" in result) return { errorDetails: { message: result.refused } };
   stream.markdown(vscode.l10n.t("Done."));
-  return undefined;
+  return {};
 }
 
 /** What the user has attached to the question, if it is of a file. */

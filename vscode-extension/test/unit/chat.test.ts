@@ -198,6 +198,7 @@ describe("the participant of the chat", () => {
   it("never sends to the model what looks like a command", async () => {
     const result = (await chat("/swich docker")) as vscode.ChatResult;
     assert.match(result.errorDetails?.message ?? "", /^There is no command \/swich\. /);
+    assert.deepEqual(participant().followupProvider?.provideFollowups(result), []);
     assert.deepEqual(rpc.of("ask"), []);
   });
 });
