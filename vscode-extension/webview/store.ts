@@ -1,5 +1,5 @@
 // What the page knows and what its user has done to it. It draws once a frame, however much has come, and then asks for more.
-import type { SlashCommand, Connection, Hint, Problem, ToPage, Change } from "../src/conversation/messages";
+import type { SlashCommand, Connection, Fresh, Hint, Problem, ToPage, Change } from "../src/conversation/messages";
 import { applied, attached, withOlder, type Reader, type SessionView } from "../src/model/session";
 import type { Host } from "./host";
 import { CallError } from "./host";
@@ -15,6 +15,7 @@ export class Store {
   known = false;
   connection: Connection = { connected: true };
   hint: Hint | undefined;
+  fresh: Fresh | undefined;
   slash: readonly SlashCommand[] = [];
   told: Told | undefined;
   reader: Reader = "end";
@@ -69,6 +70,9 @@ export class Store {
         break;
       case "hint":
         this.hint = message.hint;
+        break;
+      case "fresh":
+        this.fresh = message;
         break;
       case "insert":
         this.inserted = { text: message.text };

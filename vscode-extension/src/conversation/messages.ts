@@ -44,6 +44,10 @@ export type Hint = Of<typeof hint>;
 const connection = object({ connected: bool, problem: optional(text(maxText)) });
 export type Connection = Of<typeof connection>;
 
+/** The backend and the model that a new session gets. */
+const fresh = object({ backend: text(100), model: text(1000) });
+export type Fresh = Of<typeof fresh>;
+
 const streams = [
   "stdout",
   "stderr",
@@ -172,6 +176,8 @@ const toPage = {
   changes: object({ batch: count, changes: list(change, 100_000) }),
   connection: object({ connection }),
   hint: object({ hint: optional(hint) }),
+  /** What a new session would have. */
+  fresh,
   reply: object({ id: count, answer: optional(object({})), problem: optional(problem) }),
   /** Puts text into the input. */
   insert: object({ text: text(maxText) }),

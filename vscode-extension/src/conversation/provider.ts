@@ -1,7 +1,18 @@
 // The view of the conversation: gives it its page, tells it what happens to the current session, and does what it asks for.
 import * as bundle from "@vscode/l10n";
-import { commands, Disposable, env, l10n, Uri, window, type WebviewView, type WebviewViewProvider } from "vscode";
+import {
+  commands,
+  Disposable,
+  env,
+  l10n,
+  Uri,
+  window,
+  workspace,
+  type WebviewView,
+  type WebviewViewProvider,
+} from "vscode";
 import { rpcError } from "../client/rpc";
+import { config } from "../config";
 import { slashCommands } from "../commands/slash";
 import type { Base, Conversation } from "../ctx";
 import { folderUri, folders } from "../folders";
@@ -51,6 +62,8 @@ class ConversationView implements WebviewViewProvider, Conversation {
       sessions.onUpdate((update) => this.update(update)),
       sessions.onDidChangeCurrent(() => this.show()),
       obstacles.onDidChange(() => this.hint()),
+      rpc.onState(() => this.fresh()),
+      workspace.onDidChangeConfiguration(() => this.fresh()),
     );
   }
 
@@ -125,6 +138,7 @@ class ConversationView implements WebviewViewProvider, Conversation {
     const slash = slashCommands.map(({ name, argument, description }) => ({ name, argument, description }));
     this.post({ type: "hello", texts: textsOf(l10n.bundle), slash });
     this.hint();
+    this.fresh();
     this.show();
     for (const text of this.pending.splice(0)) this.post({ type: "insert", text });
     this.stage.steering.resume().catch((thrown: unknown) => this.warn("steering", thrown));
@@ -194,6 +208,14 @@ class ConversationView implements WebviewViewProvider, Conversation {
     const { current } = this.ctx.obstacles;
     const hint = current && { message: current.message, ...(current.action && { action: current.action.title }) };
     this.post({ type: "hint", ...(hint && { hint }) });
+  }
+
+  /** Tells what a new session gets, once the server has said it: the user's settings come first. */
+  private fresh(): void {
+    const { state } = this.ctx.rpc;
+    if (state.kind !== "ready") return;
+    const { defaultBackend, defaultModel } = state.capabilities;
+    this.post({ type: "fresh", backend: config.backend() ?? defaultBackend, model: config.model() || defaultModel });
   }
 
   private insert(text: string): void {

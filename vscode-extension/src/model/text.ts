@@ -1,6 +1,6 @@
 // What is shown of states, usage, times and sizes, in the user's language.
 import * as l10n from "@vscode/l10n";
-import type { BackendKind, ItemStatus, State, Status, Usage } from "../../../editors/protocol";
+import type { ItemStatus, State, Status, Usage } from "../../../editors/protocol";
 import type { Away } from "./session";
 
 /** A state in a word or two. */
@@ -86,7 +86,7 @@ export function itemStatusText(status: ItemStatus): string {
 }
 
 /** A backend as people write it. */
-export function backendText(kind: BackendKind): string {
+export function backendText(kind: string): string {
   const names: Partial<Record<string, string>> = {
     local: l10n.t("local folder"),
     docker: "Docker",

@@ -333,7 +333,7 @@ describe("the page", () => {
     const { host, page: on } = await page();
     await host.show(snapshot(0, []));
     await on.getByRole("button", { name: "Run the tests, and fix what fails." }).click();
-    assert.equal(await input(on).inputValue(), "Run the tests, and fix what fails.");
+    await on.waitForFunction(() => document.querySelector("textarea")?.value === "Run the tests, and fix what fails.");
     await host.send(started(1), completed(2, 1, { text: "The *answer*." }));
     assert.equal(await on.locator(".welcome").count(), 0);
     await on.getByRole("button", { name: "Copy Answer" }).focus();
@@ -373,6 +373,8 @@ describe("the page", () => {
     const { host, page: on } = await page({ width: 250 });
     host.post({ type: "session", batch: 1 });
     await on.getByText("Ask, and watch it work.").waitFor();
+    host.post({ type: "fresh", backend: "docker", model: "some-model" });
+    await on.getByText("A new session has the sandbox “Docker” and the model “some-model”.").waitFor();
     const message = "There is no program /nowhere/agent that can be run. Correct the setting, or clear it.";
     host.post({ type: "hint", hint: { message, action: "Find Out Why" } });
     const action = on.getByRole("button", { name: "Find Out Why" });

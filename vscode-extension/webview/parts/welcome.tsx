@@ -1,6 +1,8 @@
 // What is shown where nothing was said yet: what can be asked, and how.
 import * as l10n from "@vscode/l10n";
 import type { VNode } from "preact";
+import type { PageCommand } from "../../src/conversation/messages";
+import { backendText } from "../../src/model/text";
 import type { Store } from "../store";
 
 export function Welcome({ store }: { store: Store }): VNode {
@@ -42,13 +44,26 @@ export function Welcome({ store }: { store: Store }): VNode {
           </div>
         ))}
       </dl>
-      {!store.view && (
-        <div class="buttons">
-          <button onClick={() => void store.attempt(() => store.host.call("run", { command: "showSessions" }))}>
-            {l10n.t("Show Sessions")}
-          </button>
-        </div>
-      )}
+      {!store.view && <Begin store={store} />}
     </div>
+  );
+}
+
+/** What a question begins where there is no session, and what can be had instead. */
+function Begin({ store }: { store: Store }): VNode {
+  const { fresh } = store;
+  const run = (command: PageCommand) => () => void store.attempt(() => store.host.call("run", { command }));
+  return (
+    <>
+      {fresh && (
+        <p>
+          {l10n.t("A new session has the sandbox “{0}” and the model “{1}”.", backendText(fresh.backend), fresh.model)}
+        </p>
+      )}
+      <div class="buttons">
+        <button onClick={run("newSession")}>{l10n.t("New Session…")}</button>
+        <button onClick={run("showSessions")}>{l10n.t("Show Sessions")}</button>
+      </div>
+    </>
   );
 }

@@ -157,4 +157,16 @@ describe("the conversation's view", () => {
     assert.deepEqual(shown.of("insert"), [{ type: "insert", text: "about this" }]);
     assert.deepEqual(world.executed, ["sandboxAgent.conversation.focus"]);
   });
+
+  it("tells what a new session gets: what the user has set, else what the server says", async () => {
+    const shown = await page();
+    assert.deepEqual(shown.of("fresh"), []);
+    rpc.ready();
+    world.settings.user["sandboxAgent.backend"] = "docker";
+    rpc.ready();
+    assert.deepEqual(shown.of("fresh"), [
+      { type: "fresh", backend: "local", model: "demo" },
+      { type: "fresh", backend: "docker", model: "demo" },
+    ]);
+  });
 });
