@@ -49,9 +49,10 @@ function unreachable({ server, worker }: Facts): Obstacle | undefined {
 
 function keyless(model: ModelInfo | undefined): Obstacle | undefined {
   if (!model || model.available || model.provider === "demo") return undefined;
+  const reason = model.reason ?? l10n.t("there is no key");
   return {
     kind: "noKey",
-    message: l10n.t("The model {0} cannot be used: {1}", model.id, model.reason ?? l10n.t("there is no key")),
+    message: l10n.t("The model {0} cannot be used: {1}", model.id, reason).replace(/\.?$/, "."),
     action: { title: l10n.t("Set API Key"), command: "sandboxAgent.setApiKey" },
   };
 }

@@ -42,6 +42,7 @@ describe("obstacles", () => {
       message: "It is not found. Install it.",
       action: { title: "Find Out Why", command: "sandboxAgent.doctor" },
     });
+    assert.equal(obstacle({ ...facts, model: keyless })?.message, "The model gpt cannot be used: there is no key.");
   });
 
   it("come and go with what is learnt, and are told in the context", () => {
