@@ -78,6 +78,19 @@ func TestTodaysLongTurnsReplay(t *testing.T) {
 	i.keep("long", history)
 }
 
+// TestTodaysSealedSessionsReplay does the same for a session with so many items that the oldest are moved out of its state.
+func TestTodaysSealedSessionsReplay(t *testing.T) {
+	t.Parallel()
+	i := newInstall(t, rounds(85, 10))
+	id := i.session()
+	i.done(id, "WORK until 85")
+	i.ok(nil, "destroy", id)
+	history := i.history(agent.WorkflowID(id))
+	require.Contains(t, history.String(), agent.ActivitySeal)
+	require.NoError(t, replay.History(history))
+	i.keep("sealed", history)
+}
+
 func (i *install) history(workflowID string) *historypb.History {
 	i.Helper()
 	ctx, cancel := context.WithTimeout(i.Context(), patience)

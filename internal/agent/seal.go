@@ -11,18 +11,38 @@ import (
 	"sandboxagent/editors"
 )
 
+// recordsSeals is the change since which histories have what is sealed when.
+const recordsSeals = "records-seals"
+
 // seal moves the oldest completed items out of the carried state into a segment in the blob store.
 func (s *session) seal(ctx workflow.Context) {
-	for len(s.Items) > sealAboveItems || len(s.Items) > keepLiveItems && (size(s.Items) > sealAboveBytes || size(s.Turns) > sealAboveEnds) {
-		n := s.sealable()
+	for len(s.Items) > keepLiveItems {
+		n := s.due(ctx)
 		if n == 0 || !s.sealOldest(ctx, n) {
 			return
 		}
 	}
 }
 
-// sealable counts the oldest items that are complete and fit into one segment.
+// due tells how many of the oldest items are to be sealed now. That is recorded: it follows from sizes, so that another
+// wording of a notice would give another answer when a run of an earlier release is replayed.
+func (s *session) due(ctx workflow.Context) int {
+	if workflow.GetVersion(ctx, recordsSeals, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+		return s.sealable()
+	}
+	n := 0
+	recorded := workflow.MutableSideEffect(ctx, recordsSeals, func(workflow.Context) any { return s.sealable() }, func(a, b any) bool { return a == b })
+	if err := recorded.Get(&n); err != nil {
+		workflow.GetLogger(ctx).Warn("items not sealed", "error", err)
+	}
+	return n
+}
+
+// sealable counts the oldest items that are complete and fit into one segment, when there are too many or too large ones.
 func (s *session) sealable() int {
+	if len(s.Items) <= sealAboveItems && size(s.Items) <= sealAboveBytes && size(s.Turns) <= sealAboveEnds {
+		return 0
+	}
 	n, bytes := 0, 0
 	for n < len(s.Items)-keepLiveItems && s.Items[n].Status != editors.ItemInProgress {
 		bytes += size(s.Items[n])
