@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -122,6 +123,7 @@ func (a *app) showApprovals(ctx context.Context, c lsp.Conn, args []string) erro
 	return a.result(map[string]any{"pendingApprovals": pending}, func() {
 		for _, p := range pending {
 			a.printf("%s  %s: %s\n    %s\n", p.ID, line(p.Tool), block(p.Subject, "      "), line(p.Reason))
+			a.printProposal(now.Items, p.ItemID)
 			if p.Pattern != "" {
 				a.printf("    --always allows: %s\n", line(p.Pattern))
 			}
@@ -130,6 +132,17 @@ func (a *app) showApprovals(ctx context.Context, c lsp.Conn, args []string) erro
 			a.notice("Nothing is pending.")
 		}
 	})
+}
+
+// printProposal prints what the call that waits would change in files.
+func (a *app) printProposal(items []editors.Item, id string) {
+	i := slices.IndexFunc(items, func(item editors.Item) bool { return item.ID == id })
+	if i < 0 || items[i].Proposal() == "" {
+		return
+	}
+	for _, line := range a.term.diff(items[i].Proposal()) {
+		a.printf("      %s\n", line)
+	}
 }
 
 // whichApproval says that there is not exactly one approval to answer.

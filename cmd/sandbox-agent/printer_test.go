@@ -75,6 +75,9 @@ func TestTextPrinter(t *testing.T) {
 				require.NoError(t, p.event(editors.EventMessage{Event: e}))
 				require.NoError(t, p.lull())
 			}
+			patch := editors.Item{ID: "p", Kind: editors.ToolCall, Tool: editors.PatchTool, Text: "change f", Arguments: `{"patch":"*** Update File: f\n@@\n-old\n+new\u001b[2J\n"}`}
+			require.NoError(t, p.event(editors.EventMessage{Event: editors.Event{Type: editors.ItemStarted, Item: &patch}}))
+			require.NoError(t, p.approval(editors.Approval{ItemID: "p", Tool: editors.PatchTool, Subject: "change f"}))
 			require.NoError(t, p.approval(editors.Approval{Tool: "exec_command", Subject: "rm -rf build\nls", Reason: "It deletes files."}))
 			golden(t, name, out.String())
 		})

@@ -15,7 +15,6 @@ import (
 // Bounds of what is printed for one tool call.
 const (
 	tailLines    = 10
-	diffLines    = 400
 	subjectRunes = 160
 )
 
@@ -34,7 +33,8 @@ type textPrinter struct {
 	since  time.Time
 	told   string // what of it was printed
 
-	streams map[string]*textStream
+	streams   map[string]*textStream
+	proposals map[string]string // what calls that have begun would change in files
 }
 
 // textStream is the text printed of one item.
@@ -46,7 +46,7 @@ type textStream struct {
 }
 
 func newTextPrinter(a *app, turn int, own string) *textPrinter {
-	return &textPrinter{out: a.stdout, notes: a.stderr, term: a.term, turn: turn, own: own, streams: make(map[string]*textStream)}
+	return &textPrinter{out: a.stdout, notes: a.stderr, term: a.term, turn: turn, own: own, streams: make(map[string]*textStream), proposals: make(map[string]string)}
 }
 
 func (p *textPrinter) event(e editors.EventMessage) error {
@@ -86,6 +86,9 @@ func (p *textPrinter) started(item editors.Item) {
 		p.streams[item.ID] = &textStream{attempt: item.Attempt}
 	case editors.ToolCall:
 		p.toolHeader(item)
+		if proposal := item.Proposal(); proposal != "" {
+			p.proposals[item.ID] = proposal
+		}
 	}
 }
 
@@ -166,6 +169,7 @@ func (p *textPrinter) toolEnded(item editors.Item) {
 		p.toolHeader(item)
 	}
 	p.header = ""
+	delete(p.proposals, item.ID)
 	if item.Output != nil && item.Diff == "" {
 		p.output(*item.Output)
 	}
@@ -198,28 +202,9 @@ func (p *textPrinter) diff(item editors.Item) {
 	if item.Diff == "" {
 		return
 	}
-	lines := strings.Split(strings.TrimRight(plain(item.Diff), "\n"), "\n")
-	for i, line := range lines {
-		if i == diffLines {
-			p.line(p.term.dim(fmt.Sprintf("  … %d more lines", len(lines)-i)))
-			return
-		}
-		p.line("  " + p.diffLine(line))
+	for _, line := range p.term.diff(item.Diff) {
+		p.line("  " + line)
 	}
-}
-
-func (p *textPrinter) diffLine(line string) string {
-	switch {
-	case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"):
-		return p.term.bold(line)
-	case strings.HasPrefix(line, "@@"):
-		return p.term.cyan(line)
-	case strings.HasPrefix(line, "+"):
-		return p.term.green(line)
-	case strings.HasPrefix(line, "-"):
-		return p.term.red(line)
-	}
-	return line
 }
 
 // toolStatus says how a tool call ended, "" when there is nothing to say.
@@ -316,6 +301,11 @@ func (p *textPrinter) approval(a editors.Approval) error {
 	p.note(p.term.yellow("? ") + question)
 	for line := range strings.SplitSeq(plain(a.Subject), "\n") {
 		p.note("    " + line)
+	}
+	if proposal := p.proposals[a.ItemID]; proposal != "" {
+		for _, line := range p.term.diff(proposal) {
+			p.note("    " + line)
+		}
 	}
 	if a.Reason != "" {
 		p.note(p.term.dim("  " + line(a.Reason)))

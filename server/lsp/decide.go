@@ -29,8 +29,9 @@ func (f *follower) decide(ctx context.Context, a editors.Approval) {
 	}
 	ctx, f.pending[a.ID] = context.WithCancel(ctx)
 	f.progress.report("Waiting for an approval: " + clip(a.Subject, 120))
+	asks := question(a, f.proposals[a.ItemID])
 	f.c.background(func() {
-		decision := f.c.choose(ctx, a)
+		decision := f.c.choose(ctx, a, asks)
 		if decision == "" {
 			return
 		}
@@ -49,8 +50,8 @@ func pattern(a editors.Approval, d editors.Decision) string {
 }
 
 // choose asks the user; "" means that there is no decision.
-func (c *client) choose(ctx context.Context, a editors.Approval) editors.Decision {
-	ask := protocol.ShowMessageRequestParams{Type: protocol.MessageTypeWarning, Message: question(a)}
+func (c *client) choose(ctx context.Context, a editors.Approval, asks string) editors.Decision {
+	ask := protocol.ShowMessageRequestParams{Type: protocol.MessageTypeWarning, Message: asks}
 	for _, choice := range choices {
 		if len(a.Options) == 0 || slices.Contains(a.Options, string(choice.decision)) {
 			ask.Actions = append(ask.Actions, protocol.MessageActionItem{Title: choice.title})
@@ -73,8 +74,12 @@ func (c *client) choose(ctx context.Context, a editors.Approval) editors.Decisio
 	return ""
 }
 
-func question(a editors.Approval) string {
+// question is what the user is asked, with what the call would change in files.
+func question(a editors.Approval, proposal string) string {
 	text := "The agent asks to run " + a.Tool + ": " + clip(a.Subject, 2000)
+	if proposal != "" {
+		text += "\n" + clip(proposal, 4000)
+	}
 	if a.Reason != "" {
 		text += "\n" + clip(a.Reason, 500)
 	}

@@ -23,6 +23,8 @@ type follower struct {
 	events   chan editors.EventMessage
 	answer   *editors.Item // the last message of the agent in this turn
 	pending  map[string]context.CancelFunc
+
+	proposals map[string]string // what calls of this turn would change in files, until they are over
 }
 
 // follow starts to follow the turn that a question started.
@@ -32,7 +34,7 @@ func (c *client) follow(asked editors.AskResult, progress *reporter) {
 		defer cancel()
 		f := &follower{
 			c: c, asked: asked, progress: progress,
-			events: make(chan editors.EventMessage, 64), pending: make(map[string]context.CancelFunc),
+			events: make(chan editors.EventMessage, 64), pending: make(map[string]context.CancelFunc), proposals: make(map[string]string),
 		}
 		f.conn = c.options.Connect(c.name, func(e editors.EventMessage) {
 			select {
@@ -132,6 +134,7 @@ func (f *follower) apply(ctx context.Context, e editors.EventMessage) *turnEnd {
 	case editors.ItemStarted:
 		if event.Item != nil && event.Item.Kind == editors.ToolCall && event.Item.TurnID == f.asked.TurnID {
 			f.progress.report(event.Item.Tool + " " + clip(event.Item.Arguments, 120))
+			f.note(*event.Item)
 		}
 	case editors.ItemEnded:
 		if event.Item != nil {
@@ -169,8 +172,14 @@ func endOf(e editors.Event) *turnEnd {
 	return end
 }
 
-// note keeps the agent's last message; one that was stopped before its first word is none.
+// note keeps the agent's last message, of which one that was stopped before its first word is none, and what is about to be
+// changed in files.
 func (f *follower) note(item editors.Item) {
+	if item.Status == editors.ItemInProgress && item.Proposal() != "" {
+		f.proposals[item.ID] = item.Proposal()
+	} else {
+		delete(f.proposals, item.ID)
+	}
 	if item.Kind == editors.AgentMessage && item.TurnID == f.asked.TurnID && strings.TrimSpace(item.Text) != "" {
 		f.answer = &item
 	}

@@ -223,6 +223,24 @@ func TestApprovals(t *testing.T) {
 	}
 }
 
+func TestAChangeOfFilesIsShownBeforeItIsAllowed(t *testing.T) {
+	waiting := running()
+	patch := editors.Item{
+		ID: "i7", TurnID: 1, Kind: editors.ToolCall, Status: editors.ItemInProgress, Tool: editors.PatchTool,
+		Arguments: `{"patch":"-old\n+new"}`,
+	}
+	waiting.Items = append(waiting.Items, patch)
+	waiting.PendingApprovals = []editors.Approval{{ID: "a1", TurnID: 1, ItemID: "i7", Tool: editors.PatchTool, Subject: "change f"}}
+	u := ask(t, waiting, everything, askWithToken)
+	require.Contains(t, string(u.e.until("window/showMessageRequest").Params), `change f\n-old\n+new`)
+
+	patch.ID, patch.Arguments = "i8", `{"patch":"+more"}`
+	u.emit(editors.Event{Type: editors.ItemStarted, Item: &patch})
+	u.emit(editors.Event{Type: editors.ApprovalRequested, Approval: &editors.Approval{ID: "a2", TurnID: 1, ItemID: "i8", Tool: editors.PatchTool, Subject: "change f"}})
+	require.Contains(t, string(u.e.until("window/showMessageRequest").Params), `change f\n+more`)
+	require.NoError(t, u.e.end())
+}
+
 func TestApprovalInTheSnapshotThatOthersAnswer(t *testing.T) {
 	waiting := running()
 	waiting.PendingApprovals = []editors.Approval{
