@@ -157,7 +157,7 @@ type Budget struct {
 // BudgetTool is the tool of an approval that asks whether a turn may go on beyond its budget.
 const BudgetTool = "budget"
 
-// PatchTool is the tool that edits files.
+// PatchTool is the tool of the agent that edits files.
 const PatchTool = "apply_patch"
 
 // DefaultTurnCalls is how many model calls a turn makes before it asks whether to go on.
