@@ -12,11 +12,14 @@ const it = suite({ "greeting.txt": "first\nhello\nlast\n" }, { chat: true });
 
 /** Asks the participant, which the input names again by itself, and returns its response. */
 async function ask(window: Workbench, text: string): Promise<Locator> {
+  const { keyboard } = window.page;
   const chat = window.page.locator(".interactive-session");
-  await chat.locator(".interactive-input-editor .monaco-editor").last().click();
-  await window.page.keyboard.press("Control+A");
-  await window.page.keyboard.type(`@sandbox ${text} `);
-  await window.page.keyboard.press("Enter");
+  const input = chat.locator(".interactive-input-editor .monaco-editor").last();
+  await input.click();
+  await keyboard.press("Control+A");
+  await keyboard.insertText(`@sandbox ${text} `); // in one piece: typed, each letter would have suggestions, which Enter takes
+  await input.getByText(text).waitFor();
+  await keyboard.press("Enter");
   await chat.locator(".interactive-request").filter({ hasText: text }).waitFor();
   return chat.locator(".interactive-response").last();
 }
