@@ -82,11 +82,10 @@ class Neovim {
     );
   }
 
-  /** The items of its session, as it has them. */
+  /** The items of its session that it shows: a message without text says nothing, and is in no history. */
   async items(): Promise<Item[]> {
-    return JSON.parse(
-      await this.value(`json_encode(luaeval("require('sandbox_agent.sessions').current().items"))`),
-    ) as Item[];
+    const all = await this.value(`json_encode(luaeval("require('sandbox_agent.sessions').current().items"))`);
+    return (JSON.parse(all) as Item[]).filter((item) => item.kind !== "agentMessage" || item.text || item.error);
   }
 
   stop(): Promise<void> {
