@@ -6,7 +6,8 @@ import { rpcError } from "./client/rpc";
 import { parseSlash, runSlash } from "./commands/slash";
 import { targetOrNew } from "./commands/target";
 import type { Ctx } from "./ctx";
-import { advised, remedies } from "./say";
+import { advice } from "./model/text";
+import { remedies } from "./say";
 
 /** Registers the participant; an editor without a chat has none. */
 export function registerChat(ctx: Ctx): vscode.Disposable[] {
@@ -20,7 +21,7 @@ export function registerChat(ctx: Ctx): vscode.Disposable[] {
     } catch (thrown) {
       const error = rpcError(thrown);
       for (const remedy of remedies(error)) stream.button({ ...remedy, arguments: [...(remedy.arguments ?? [])] });
-      return failed(advised(error), request.prompt);
+      return failed(advice(error), request.prompt);
     }
   });
   participant.iconPath = new vscode.ThemeIcon("package");

@@ -4,7 +4,7 @@ import { l10n, type ChatResponseStream } from "vscode";
 import type { Approval, AskResult, Item } from "../../editors/protocol";
 import { busy, cut, type SessionView } from "./model/session";
 import { awayText, codeBlock, oneLine, patchTool, stateText } from "./model/text";
-import { advised } from "./say";
+import { advice } from "./model/text";
 import type { SessionUpdate } from "./sessions/sessions";
 
 /** How a turn ended: what changed tells whether there is something to look at. */
@@ -51,7 +51,7 @@ export class ChatTurn {
 
   private end(view: SessionView, update: SessionUpdate | undefined): Ended {
     const failure = view.failures[this.asked.turnId];
-    if (failure) return { changed: this.changed, failure: advised(failure) };
+    if (failure) return { changed: this.changed, failure: advice(failure) };
     const event = update?.kind === "event" ? update.message.event : undefined;
     if (event?.type === "turn/completed" && event.status === "interrupted")
       this.stream.markdown(`\n\n*${l10n.t("The turn was interrupted.")}*`);

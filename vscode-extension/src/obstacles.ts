@@ -1,7 +1,8 @@
 // What stands between the user and the agent: told by the views where there would be nothing to see otherwise.
 import { commands, EventEmitter, l10n, workspace, type Disposable } from "vscode";
 import type { ModelInfo } from "../../editors/protocol";
-import { advice, type Problem, type Rpc, type RpcError, type ServerState } from "./client/rpc";
+import type { Problem, Rpc, RpcError, ServerState } from "./client/rpc";
+import { advice } from "./model/text";
 import { folders } from "./folders";
 
 /** One obstacle, with the command that removes it. */

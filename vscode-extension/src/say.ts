@@ -1,6 +1,6 @@
 // How things are told: one sentence and what can be done about it.
 import { commands, l10n, window } from "vscode";
-import { sentence } from "./model/text";
+import { advice } from "./model/text";
 import { rpcError, type RpcCode, type RpcError } from "./client/rpc";
 
 interface Remedy {
@@ -19,7 +19,7 @@ export function remedies(error: RpcError): Remedy[] {
   if (remedy?.includes("_API_KEY")) return [key];
   const logs = { title: l10n.t("Show Logs"), command: "sandboxAgent.showLogs" };
   const known = remediesOf(code, key, logs);
-  return known.length === 0 && advised(error).length > oneLine ? [logs] : known;
+  return known.length === 0 && advice(error).length > oneLine ? [logs] : known;
 }
 
 function remediesOf(code: RpcCode, key: Remedy, logs: Remedy): Remedy[] {
@@ -56,7 +56,7 @@ export function sayError(thrown: unknown): RpcError {
   if (error.code === "cancelled") return error;
   const offered = remedies(error);
   const show = error.retryable ? window.showWarningMessage : window.showErrorMessage;
-  void show(advised(error), ...offered.map(({ title }) => title)).then((title) => {
+  void show(advice(error), ...offered.map(({ title }) => title)).then((title) => {
     const remedy = offered.find((one) => one.title === title);
     return remedy && commands.executeCommand(remedy.command, ...(remedy.arguments ?? []));
   });
@@ -74,9 +74,4 @@ export function sayOffer(text: string, acts: Readonly<Record<string, () => Promi
     .showInformationMessage(text, ...Object.keys(acts))
     .then((picked) => (picked === undefined ? undefined : acts[picked]?.()))
     .then(undefined, sayError);
-}
-
-/** A failure and what helps, as sentences. */
-export function advised({ message, remedy }: { message: string; remedy?: string | undefined }): string {
-  return remedy ? `${sentence(message)}${/[.!?…]$/.test(message) ? "" : "."} ${sentence(remedy)}` : sentence(message);
 }

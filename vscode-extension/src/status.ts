@@ -1,9 +1,9 @@
 // The one item in the status bar: what the current session does, where, and whether something waits for an answer.
 import { l10n, MarkdownString, StatusBarAlignment, ThemeColor, window, type Disposable } from "vscode";
-import { advice, type ServerState } from "./client/rpc";
+import type { ServerState } from "./client/rpc";
 import type { Ctx } from "./ctx";
 import { busy, type SessionView } from "./model/session";
-import { backendText, doingText, doingWord, usageText } from "./model/text";
+import { advice, backendText, doingText, doingWord, usageText } from "./model/text";
 import { title } from "./sessions/tree";
 
 /** What the item shows. */

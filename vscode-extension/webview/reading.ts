@@ -1,4 +1,5 @@
 // Reads what the preview of an item leaves out, range by range.
+import { advice } from "../src/model/text";
 import type { Item, ReadOutputParams } from "../../editors/protocol";
 import { utf8Length } from "../src/model/live";
 import { CallError } from "./host";
@@ -38,8 +39,7 @@ export async function readMore(store: Store, item: Item, limit: number): Promise
     }
   } catch (thrown) {
     const problem = thrown instanceof CallError ? thrown.problem : { message: String(thrown) };
-    const told = [problem.message, problem.remedy].filter(Boolean).join(" ");
-    put(store, item.id, { ...reading, loading: false, problem: told });
+    put(store, item.id, { ...reading, loading: false, problem: advice(problem) });
   }
 }
 

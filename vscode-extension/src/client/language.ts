@@ -24,6 +24,7 @@ import {
   type Result,
 } from "../../../editors/protocol";
 import { documents } from "./documents";
+import { advice } from "../model/text";
 import { RpcError, rpcError, type Problem } from "./rpc";
 import type { Connection, Listener } from "./supervisor";
 
@@ -181,8 +182,7 @@ class Client extends LanguageClient {
         closed: async () => {
           await server.exited();
           if (ready) ended();
-          const { message, remedy } = server.problem();
-          return { action: CloseAction.DoNotRestart, handled: true, message: `${message} ${remedy ?? ""}`.trim() };
+          return { action: CloseAction.DoNotRestart, handled: true, message: advice(server.problem()) };
         },
       },
       middleware: {

@@ -9,17 +9,12 @@ import type {
   Params,
   Result,
 } from "../../../editors/protocol";
-import { sentence } from "../model/text";
+import { advice } from "../model/text";
 
 /** Why the server is not there, for people. */
 export interface Problem {
   readonly message: string;
   readonly remedy?: string;
-}
-
-/** What is the matter and what helps, as sentences. */
-export function advice({ message, remedy }: { message: string; remedy?: string | undefined }): string {
-  return remedy ? `${sentence(message)}${/[.!?…]$/.test(message) ? "" : "."} ${sentence(remedy)}` : sentence(message);
 }
 
 /** How far the server is. */

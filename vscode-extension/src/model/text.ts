@@ -159,6 +159,11 @@ export function sentence(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
+/** What is the matter and what helps, as sentences. */
+export function advice({ message, remedy }: { message: string; remedy?: string | undefined }): string {
+  return remedy ? `${sentence(message)}${/[.!?…]$/.test(message) ? "" : "."} ${sentence(remedy)}` : sentence(message);
+}
+
 /** A text as a block of code in Markdown, whatever is in it. */
 export function codeBlock(text: string, language = ""): string {
   const longest = [...text.matchAll(/`+/g)].reduce((length, [run]) => Math.max(length, run.length), 2);

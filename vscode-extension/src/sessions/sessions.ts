@@ -3,7 +3,8 @@
 import { EventEmitter, type Disposable, type Memento } from "vscode";
 import type { AttachResult, EventMessage } from "../../../editors/protocol";
 import { Backoff } from "../client/backoff";
-import { advice, rpcError, type Rpc, type RpcError } from "../client/rpc";
+import { rpcError, type Rpc, type RpcError } from "../client/rpc";
+import { advice } from "../model/text";
 import { applied, attached, emptyView, type SessionView } from "../model/session";
 
 /** What happened to an attached session. */

@@ -2,7 +2,7 @@
 import * as l10n from "@vscode/l10n";
 import { Component, type ComponentChild, type VNode } from "preact";
 import { busy, type SessionView } from "../../src/model/session";
-import { itemStatusText, oneLine } from "../../src/model/text";
+import { advice, itemStatusText, oneLine } from "../../src/model/text";
 import { home } from "../focus";
 import { List, type ListHandle } from "../list/list";
 import type { ConversationRow } from "../rows";
@@ -46,7 +46,7 @@ export class App extends Component<{ store: Store }> {
         {store.hint && <HintBar store={store} />}
         {store.told && (
           <div class="told" role="alert" dir="auto">
-            <span>{[store.told.message, store.told.remedy].filter(Boolean).join(" ")}</span>
+            <span>{advice(store.told)}</span>
             <button aria-label={l10n.t("Close")} onClick={() => store.tell(undefined)}>
               ✕
             </button>

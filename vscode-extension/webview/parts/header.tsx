@@ -13,6 +13,7 @@ import {
   statusText,
   usageDetails,
   usageText,
+  advice,
 } from "../../src/model/text";
 import type { Store } from "../store";
 
@@ -91,7 +92,7 @@ function StateLine({ view: { state, away }, store }: { view: SessionView; store:
     <div class={`state ${state.status}`}>
       <span class="word">{statusText(state.status)}</span>{" "}
       <span class="reason" dir="auto" title={[state.reason, state.remedy].filter(Boolean).join("\n")}>
-        {[state.reason && oneLine(state.reason), state.remedy && oneLine(state.remedy)].filter(Boolean).join(" ")}
+        {state.reason && oneLine(advice({ message: state.reason, remedy: state.remedy }))}
       </span>{" "}
       {state.status !== "idle" && <Since since={state.since} />}
     </div>
