@@ -125,6 +125,12 @@ export class Keys {
     await this.press("Enter");
   }
 
+  /** Takes the text that the input offers, once it is open. */
+  async confirm(text: string): Promise<void> {
+    await until(`the input with ${text}`, async () => (await this.#input.inputValue()) === text);
+    await this.press("Enter");
+  }
+
   /** Answers a question that stops everything else. */
   async answer(question: string | RegExp, button: string): Promise<void> {
     const dialog = this.#window.dialog(question);

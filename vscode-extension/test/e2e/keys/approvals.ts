@@ -45,7 +45,7 @@ export const approvals: Cases = {
     await asked(world, "touch the diary");
     await keys.entry("Approvals", "echo once >> diary");
     await keys.menu("Allow Always…");
-    await keys.press("Enter"); // the pattern that is offered
+    await keys.confirm("echo once >> diary"); // the pattern that is offered
     await keys.pick("In this session");
     await conversation.log.getByText("Noted.").waitFor();
     assert.equal(readFileSync(join(folder, "diary"), "utf8"), "once\n");
