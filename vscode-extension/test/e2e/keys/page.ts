@@ -69,7 +69,8 @@ export const page: Cases = {
     await keys.part(conversation.button("Edit"), "Shift+Tab");
     await keys.press("Enter");
     await queue.getByRole("textbox").waitFor();
-    await keys.write("and after all");
+    await keys.press("Control+A");
+    await keys.type("and after all");
     await keys.press("Tab", "Enter");
     await queue.getByText("and after all").waitFor();
     await keys.part(conversation.button("Remove"));
