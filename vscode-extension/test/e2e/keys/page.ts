@@ -45,14 +45,14 @@ export const page: Cases = {
     await conversation.frame.getByRole("alert").filter({ hasText: "/nonsense" }).waitFor();
     assert.equal(await conversation.input.inputValue(), "/nonsense now", "what was written stays");
     assert.equal((await latest(at)).turnId, turnId, "it was not sent");
-    await keys.write("");
+    await keys.replace("");
   },
   "files are completed, and earlier requests come back": async ({ keys, conversation }) => {
     await keys.type("look at @gree");
     await conversation.frame.getByRole("option", { name: "greeting.txt" }).waitFor();
     await keys.press("Enter");
     assert.equal(await conversation.input.inputValue(), "look at @greeting.txt ");
-    await keys.write("");
+    await keys.replace("");
     await keys.press("ArrowUp");
     assert.equal(await conversation.input.inputValue(), "make the mark");
     await keys.press("ArrowDown");
@@ -69,8 +69,7 @@ export const page: Cases = {
     await keys.part(conversation.button("Edit"), "Shift+Tab");
     await keys.press("Enter");
     await queue.getByRole("textbox").waitFor();
-    await keys.press("Control+A");
-    await keys.type("and after all");
+    await keys.replace("and after all");
     await keys.press("Tab", "Enter");
     await queue.getByText("and after all").waitFor();
     await keys.part(conversation.button("Remove"));
