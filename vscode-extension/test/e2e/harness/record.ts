@@ -20,13 +20,13 @@ export async function activation(window: Workbench): Promise<Activation | undefi
     const copied = await window.page.evaluate(() => navigator.clipboard.readText());
     return copied.includes("## Extension Activation Stats") && copied;
   });
-  // The next record must be made anew. The command that closes editors is none any more once it has worked.
-  const close = window.page.locator(".tab.active .codicon-close");
+  const tab = window.page.locator(".tabs-container .tab").first();
   await until("the end of the record", async () => {
-    if (await close.isVisible()) {
-      await close.click();
+    if (!(await tab.isVisible())) {
+      return true;
     }
-    return (await window.page.locator(".tab").count()) === 0;
+    await tab.click({ button: "middle" }); // which closes it: the next record must be made anew
+    return false;
   });
   const line = text.split("\n").find((one) => one.startsWith("| sandbox-agent.sandbox-agent "));
   if (line === undefined) {
