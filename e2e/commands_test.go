@@ -40,8 +40,10 @@ func hangers() []hanger {
 		{"npm init", map[string]any{"command": "mkdir -p n && cd n && npm init", "timeout_ms": 60_000}, []string{"Exit code", "Timed out"}, false},
 		{"vi", map[string]any{"command": "vi -u NONE file"}, []string{"waits for input from a terminal that it does not have", "Exit code 127"}, false},
 		{
-			"git commit with vi", map[string]any{"command": "cd r && env -u GIT_EDITOR git -c core.editor='vi -u NONE' commit --allow-empty"},
-			[]string{"waits for input from a terminal that it does not have", "Exit code 1"}, false,
+			"git commit with vi",
+			map[string]any{"command": "cd r && env -u GIT_EDITOR git -c core.editor='vi -u NONE' commit --allow-empty"},
+			[]string{"waits for input from a terminal that it does not have", "Exit code 1"},
+			false,
 		},
 		{"less", map[string]any{"command": "less /etc/passwd"}, []string{"Exit code"}, false},
 		{"top", map[string]any{"command": "top"}, []string{"Exit code"}, false},

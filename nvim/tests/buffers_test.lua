@@ -296,13 +296,16 @@ T.test('end to end: what was unsaved when the user asked, and an edit of the age
   T.eq('# My notes\r\n\r\n- a\r\n- b\r\n', T.content(dir .. '/NOTES.md'))
 end)
 
-T.test('end to end: a buffer that is not modified is no unsaved text, also when its file has changed unnoticed', function()
-  local dir = T.folder({ ['NOTES.md'] = '# Old\n' })
-  vim.cmd.edit('NOTES.md')
-  T.file(dir .. '/NOTES.md', '# New\n\n- a\n')
-  local session = T.ask('append "- b" to NOTES.md', { approval = 'never', model = 'demo' })
-  T.done(session, 1)
-  T.eq('# New\n\n- a\n- b\n', T.content(dir .. '/NOTES.md'))
-end)
+T.test(
+  'end to end: a buffer that is not modified is no unsaved text, also when its file has changed unnoticed',
+  function()
+    local dir = T.folder({ ['NOTES.md'] = '# Old\n' })
+    vim.cmd.edit('NOTES.md')
+    T.file(dir .. '/NOTES.md', '# New\n\n- a\n')
+    local session = T.ask('append "- b" to NOTES.md', { approval = 'never', model = 'demo' })
+    T.done(session, 1)
+    T.eq('# New\n\n- a\n- b\n', T.content(dir .. '/NOTES.md'))
+  end
+)
 
 T.run()
