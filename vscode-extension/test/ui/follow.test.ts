@@ -110,4 +110,30 @@ describe("the end of the conversation", () => {
     assert.deepEqual(host.errors, []);
     await page.context().close();
   });
+
+  it("is gone to by who asks while reading above, and not by who lets a request wait", async () => {
+    const host = await open(browser, { width: 300, height: 420 });
+    const { page } = host;
+    const said = Array.from({ length: 40 }, (_, i) => item(i + 1, { text: `answer ${i + 1}` }));
+    await host.show(snapshot(40, said));
+    const above = page.locator(".to-end");
+    const input = page.getByRole("textbox", { name: "Message to the agent" });
+    const ask = async (queued: boolean): Promise<void> => {
+      host.answer.ask = () => ({ sessionId: "s1", queued });
+      await input.fill("and now");
+      await input.press("Enter");
+      await page.waitForFunction(() => document.querySelector("textarea")?.value === "");
+    };
+    await page.locator(".row").last().focus();
+    await page.keyboard.press("Home");
+    await above.waitFor();
+    await ask(true);
+    assert.equal(await above.count(), 1, "what waits is not in the conversation yet");
+    await ask(false);
+    await above.waitFor({ state: "detached" });
+    await host.send(message(41, { type: "item/started", item: item(41, { kind: "userMessage", text: "and now" }) }));
+    await page.getByText("and now").waitFor();
+    assert.deepEqual(host.errors, []);
+    await page.context().close();
+  });
 });

@@ -54,7 +54,7 @@ export class App extends Component<{ store: Store }> {
         )}
         {view && <Background commands={view.background} store={store} />}
         {view && <Queue queued={view.queued} steerable={steerable(view)} store={store} />}
-        <Composer view={view} store={store} />
+        <Composer view={view} store={store} onSaid={() => this.list.current?.toEnd()} />
         <Announcer view={view} />
       </div>
     );

@@ -11,6 +11,8 @@ import { choicesFor, type Choice } from "./choices";
 interface ComposerProps {
   readonly view: SessionView | undefined;
   readonly store: Store;
+  /** What was written stands at the end of the conversation, or is about to. */
+  readonly onSaid: () => void;
 }
 
 interface ComposerState {
@@ -266,8 +268,10 @@ export class Composer extends Component<ComposerProps, ComposerState> {
       if (refused) throw new CallError({ message: refused });
     } else if (way === "steer" && sessionId) {
       await host.call("steer", { sessionId, text, requestId });
+      this.props.onSaid();
     } else {
-      await host.call("ask", { sessionId, text, requestId });
+      const { queued } = await host.call("ask", { sessionId, text, requestId });
+      if (!queued) this.props.onSaid();
     }
   }
 }
