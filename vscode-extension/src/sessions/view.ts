@@ -143,13 +143,14 @@ export function registerSessionsView(ctx: Ctx): Disposable[] {
     watching = view.visible ? ctx.listing.watch() : undefined;
   };
   let shown: string | undefined;
+  let revealed: string | undefined; // what we have had selected last
   // The current session is selected once it is in the tree; later the selection is the user's.
   const select = (): void => {
     const { current } = ctx.sessions;
     if (!view.visible || current === undefined || current === shown) return;
     const node = provider.find(current);
     if (!node) return;
-    shown = current;
+    shown = revealed = current;
     view.reveal(node, { select: true }).then(undefined, (thrown: unknown) => {
       if (shown === current) shown = undefined; // the tree has changed meanwhile: once more with the next change
       ctx.log.warn(`selecting a session in the tree: ${String(thrown)}`);
@@ -159,6 +160,10 @@ export function registerSessionsView(ctx: Ctx): Disposable[] {
   return [
     view,
     registerOpening(viewId, view, (node) => commands.executeCommand("sandboxAgent.openSession", node)),
+    view.onDidChangeSelection(({ selection: [node] }) => {
+      const { current } = ctx.sessions;
+      if (node && node.sessionId !== current && node.sessionId !== revealed) shown = current; // the user has chosen
+    }),
     view.onDidChangeVisibility(() => {
       follow();
       select();
