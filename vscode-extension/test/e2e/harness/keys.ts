@@ -158,7 +158,8 @@ export class Keys {
   async entry(view: string, text: string | RegExp): Promise<void> {
     await this.command(`Focus on ${view} View`);
     const chosen = this.#page.locator(".monaco-list:focus-within .monaco-list-row.focused");
-    const name = async () => ((await chosen.count()) === 1 ? chosen.getAttribute("aria-label") : null);
+    const name = () =>
+      chosen.evaluateAll(([row, ...more]) => (more.length === 0 && row?.getAttribute("aria-label")) || null);
     await until(`the entry ${String(text)} of ${view}`, async () => {
       let before: string | null = null;
       await this.press("Home");
