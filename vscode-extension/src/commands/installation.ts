@@ -2,23 +2,20 @@
 import { readdir } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { commands, l10n, ProgressLocation, Uri, version, window, workspace } from "vscode";
+import { commands, l10n, Uri, version, window, workspace } from "vscode";
 import { protocolVersion, type Check } from "../../../editors/protocol";
 import { rpcError } from "../client/rpc";
 import type { Ctx } from "../ctx";
 import { sayInfo } from "../say";
 import { secretNames, type SecretName } from "../secrets";
+import { withProgress } from "./progress";
 import { showReport } from "./report";
 import { given } from "./target";
 
 /** Checks the installation and shows what was found. */
 export async function doctor(ctx: Ctx): Promise<void> {
-  const options = {
-    location: ProgressLocation.Notification,
-    title: l10n.t("Checking the installation…"),
-    cancellable: true,
-  };
-  const text = await window.withProgress(options, (_, token) => diagnosis(ctx, token));
+  const title = l10n.t("Checking the installation…");
+  const text = await withProgress(ctx, title, undefined, (token) => diagnosis(ctx, token), { cancellable: true });
   await showReport("Sandbox Agent Doctor.txt", text);
 }
 

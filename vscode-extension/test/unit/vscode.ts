@@ -28,6 +28,22 @@ export class Disposable {
   }
 }
 
+export class CancellationTokenSource {
+  private readonly requested = new EventEmitter<void>();
+  readonly token = { isCancellationRequested: false, onCancellationRequested: this.requested.event };
+  cancel(): void {
+    this.token.isCancellationRequested = true;
+    this.requested.fire();
+  }
+  dispose(): void {
+    this.requested.dispose();
+  }
+}
+
+interface Progress {
+  report(step: { message: string }): void;
+}
+
 type Values = Record<string, unknown>;
 interface Folder {
   readonly uri: { readonly scheme: string; toString(): string; readonly fsPath: string };
@@ -52,6 +68,8 @@ export const world = {
   messages: [] as string[],
   /** The participants of the chat, by their ids. */
   participants: new Map<string, unknown>(),
+  /** The progress that was shown, what it told, and the button that cancels. */
+  progress: [] as { readonly title: string; readonly told: string[]; cancel(): void }[],
   /** Answers the next message, quick pick or input. */
   answer: (() => undefined) as (text: string, choices: readonly unknown[]) => unknown,
 
@@ -65,6 +83,7 @@ export const world = {
     this.executed = [];
     this.copied = [];
     this.messages = [];
+    this.progress = [];
     this.answer = () => undefined;
   },
   folder(path: string): Folder {
@@ -141,8 +160,12 @@ export const window = {
   showWorkspaceFolderPick: (options: { placeHolder?: string }) =>
     Promise.resolve(world.answer(options.placeHolder ?? "", world.folders)),
   showInputBox: (options: { prompt?: string }) => Promise.resolve(world.answer(options.prompt ?? "", [])),
-  withProgress: (_: unknown, work: (progress: { report(): void }, token: undefined) => unknown) =>
-    work({ report: () => undefined }, undefined),
+  withProgress({ title }: { title: string }, work: (progress: Progress, token: unknown) => unknown): unknown {
+    const cancelling = new CancellationTokenSource();
+    const told: string[] = [];
+    world.progress.push({ title, told, cancel: () => cancelling.cancel() });
+    return work({ report: ({ message: text }) => void told.push(text) }, cancelling.token);
+  },
 };
 
 const registered = new Map<string, (...rest: unknown[]) => unknown>();
