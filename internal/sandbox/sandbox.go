@@ -139,7 +139,7 @@ type Sandbox interface {
 	// Stat describes one entry without following a link at its end.
 	Stat(ctx context.Context, path string) (Entry, error)
 	// List lists the tree below the directory path, depth levels deep (1, or less, is the directory itself), sorted by path,
-	// at most limit entries (20,000 when 0 or more than that). Links are listed, not entered.
+	// at most limit entries (20,000 when 0 or more than that). Links, and directories called .git, are listed, not entered.
 	List(ctx context.Context, path string, depth, limit int) (Listing, error)
 	// Search finds lines (or file names) as the query says, in the order of names, directory by directory.
 	Search(ctx context.Context, q Query) (SearchResult, error)

@@ -1,4 +1,4 @@
-// This file lists trees of the workspace in the order of their paths, without following links.
+// This file lists trees of the workspace in the order of their paths, without following links or what is git's.
 
 package engine
 
@@ -75,7 +75,7 @@ func (l *lister) dir(rel string, depth int) error {
 	items := make([]item, 0, len(entries))
 	for _, entry := range entries {
 		items = append(items, item{entry.Name(), entry, false})
-		if entry.IsDir() && depth > 1 {
+		if entry.IsDir() && depth > 1 && entry.Name() != ".git" {
 			items = append(items, item{entry.Name() + "/", entry, true})
 		}
 	}

@@ -120,7 +120,7 @@ func (n *node) list(dir string, depth, limit int) (l sandbox.Listing) {
 	}
 	above := strings.Count(path.Join(dir, "x"), "/")
 	n.walk(dir, func(p string, n *node) {
-		if strings.Count(p, "/")-above >= max(depth, 1) {
+		if strings.Count(p, "/")-above >= max(depth, 1) || strings.Contains(strings.TrimPrefix(p, dir), "/.git/") {
 			return
 		}
 		if len(l.Entries) == limit {

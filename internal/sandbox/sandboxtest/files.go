@@ -137,8 +137,8 @@ func listsTrees(e *env) {
 	for _, name := range []string{"a/x", "a/b/c/d", "a.b", "a-b", "z", ".hidden/f"} {
 		e.put(name, "x")
 	}
-	e.succeed("ln -s a link; mkdir empty")
-	all := []string{".hidden", ".hidden/f", "a", "a-b", "a.b", "a/b", "a/b/c", "a/b/c/d", "a/x", "empty", "link", "z"}
+	e.succeed("ln -s a link; mkdir empty .git; touch .git/HEAD")
+	all := []string{".git", ".hidden", ".hidden/f", "a", "a-b", "a.b", "a/b", "a/b/c", "a/b/c/d", "a/x", "empty", "link", "z"}
 	for _, c := range []struct {
 		dir          string
 		depth, limit int
@@ -146,10 +146,11 @@ func listsTrees(e *env) {
 		cut          bool
 	}{
 		{".", 10, 0, all, false},
-		{"", 1, 0, []string{".hidden", "a", "a-b", "a.b", "empty", "link", "z"}, false},
-		{".", 0, 0, []string{".hidden", "a", "a-b", "a.b", "empty", "link", "z"}, false},
+		{"", 1, 0, []string{".git", ".hidden", "a", "a-b", "a.b", "empty", "link", "z"}, false},
+		{".", 0, 0, []string{".git", ".hidden", "a", "a-b", "a.b", "empty", "link", "z"}, false},
 		{"a", 2, 0, []string{"a/b", "a/b/c", "a/x"}, false},
 		{"empty", 5, 0, []string{}, false},
+		{".git", 5, 0, []string{".git/HEAD"}, false},
 		{".", 10, 3, all[:3], true},
 		{".", 10, len(all), all, false},
 		{".", 10, len(all) - 1, all[:len(all)-1], true},
