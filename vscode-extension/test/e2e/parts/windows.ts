@@ -61,6 +61,12 @@ export function roots(it: It): void {
 
     open(one, two);
     await window.goto(editor.workspaceUrl(file));
+    await window.run("View: Show Explorer");
+    // Now and then VS Code has read the file of a workspace before it could, and shows no folder until that file changes.
+    const noFolder = window.sideBar("You have not yet added a folder to the workspace.");
+    await window.tree(/^two/).or(noFolder).first().waitFor();
+    if (await noFolder.isVisible()) open(one, two);
+    await window.tree(/^two/).waitFor();
     await window.showViews();
     await window.trust();
     await begin("one");
