@@ -91,6 +91,9 @@ func handleInput(ctx context.Context, e *Engine, a wire.InputArgs, body []byte) 
 	if c.input == nil {
 		return nil, nil, sandbox.Errorf(sandbox.ClassInvalid, opInput, "the command takes no input: start it with stdin or a terminal")
 	}
+	if c.snapshot().State != sandbox.StateRunning { // others of its tree may still hold its input
+		return nil, nil, sandbox.Errorf(sandbox.ClassInvalid, opInput, "the command has ended")
+	}
 	if err := c.input.put(body, a.EOF); err != nil {
 		return nil, nil, err
 	}
