@@ -15,9 +15,11 @@ import (
 
 func TestAskShowsAToolCallAndAnAnswer(t *testing.T) {
 	t.Parallel()
-	i := newInstall(t, rules(call("what is here", "exec_command", `{"command":"ls; exit 3"}`, "There is hello.txt.")))
+	i := newInstall(t, rules(call("what is here", "exec_command", `{"command":"ls; until [ -e go ]; do sleep 0.05; done; exit 3"}`, "There is hello.txt.")))
 	i.write("hello.txt", "hi\n")
 	s := i.start("ask", "--workspace", i.work, "--approve", "never", "what is here?")
+	s.until("the output while it runs", isType(editors.ItemDelta))
+	i.write("go", "")
 	require.Zero(t, s.wait(), s.describe())
 
 	events := s.durable()
@@ -40,7 +42,6 @@ func TestAskShowsAToolCallAndAnAnswer(t *testing.T) {
 // requireDeltasBelong checks item/started → item/delta* → item/completed.
 func requireDeltasBelong(t *testing.T, events []editors.EventMessage) {
 	open := map[string]int64{}
-	deltas := 0
 	for _, e := range events {
 		switch e.Event.Type {
 		case editors.ItemStarted:
@@ -48,12 +49,10 @@ func requireDeltasBelong(t *testing.T, events []editors.EventMessage) {
 		case editors.ItemEnded:
 			delete(open, e.Event.Item.ID)
 		case editors.ItemDelta:
-			deltas++
 			require.Contains(t, open, e.Event.ItemID)
 			require.Equal(t, open[e.Event.ItemID], e.Seq)
 		}
 	}
-	require.Positive(t, deltas)
 }
 
 func toolItems(events []editors.EventMessage) []editors.Item {
