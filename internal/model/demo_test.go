@@ -146,6 +146,7 @@ func TestDemo(t *testing.T) {
 		"create file notes/todo.txt with `first`":      {tools: "read_file apply_patch", says: []string{"added"}, file: "notes/todo.txt", holds: "first\n"},
 		"create a file main.go with `x`":               {tools: "read_file", says: []string{"exists already"}, file: "main.go", holds: "println"},
 		"append `// the end` to main.go":               {tools: "read_file apply_patch", file: "main.go", holds: "}\n// the end\n"},
+		"Append a line “z” to the end of empty.txt.":   {tools: "read_file apply_patch", file: "empty.txt", holds: "z"},
 		"append `x` to empty.txt":                      {tools: "read_file apply_patch", file: "empty.txt", holds: "x"},
 		"read secret/../secret and show ./secret":      {tools: "read_file read_file", says: []string{"could not read"}},
 		"create file secret with `x`":                  {tools: "read_file", says: []string{"could not see", "did not allow"}},

@@ -30,7 +30,7 @@ func rule(pattern string, task func(args []string) demoTask) demoRule {
 var demoRules = []demoRule{
 	rule(`\b(?:run|execute)\b.*?`+quoted, func(a []string) demoTask { return runTask(a[0]) }),
 	rule(`\breplace\s+`+quoted+`\s+(?:with|by)\s+`+quoted+`\s+in\s+`+article+path, func(a []string) demoTask { return replaceTask(a[0], a[1], a[2]) }),
-	rule(`\b(?:append|add)\s+`+quoted+`\s+to\s+`+article+path, func(a []string) demoTask { return appendTask(a[0], a[1]) }),
+	rule(`\b(?:append|add)\s+(?:(?:a|the)\s+)?(?:(?:line|text)\s+)?`+quoted+`\s+(?:at|to)\s+(?:the\s+end\s+of\s+)?`+article+path, func(a []string) demoTask { return appendTask(a[0], a[1]) }),
 	rule(`\b(?:create|add|write|make)\s+`+article+path+`\s+(?:with|containing|saying)\s+(?:the\s+)?(?:text\s+|contents?\s+|line\s+)?`+quoted,
 		func(a []string) demoTask { return createTask(a[0], a[1]) }),
 	rule(`\b(?:search|grep|look)\s+(?:for\s+)?`+quoted+`(?:\s+in\s+`+article+path+`)?`, func(a []string) demoTask { return searchTask(a[0], a[1]) }),

@@ -66,7 +66,8 @@ func overviewTask(t *demoTurn) string {
 	if !ok {
 		return ""
 	}
-	text := "I can list, read, search, run a command in `backticks`, and make a small edit. This is what is here:\n\n" + fence(out)
+	text := "I can list, read, search, run a command (run `date`), and make a small edit (add \"a line\" to NOTES.md, " +
+		"replace \"this\" with \"that\" in NOTES.md). This is what is here:\n\n" + fence(out)
 	readme := readmeIn(out)
 	if readme == "" {
 		return text
