@@ -130,7 +130,7 @@ func TestAPauseStopsTheSandboxAndTheNextTurnLooksForIt(t *testing.T) {
 	}
 	h.at(0, func() { h.ask("r1", "one") })
 	h.at(time.Minute, func() {
-		require.Equal(t, "Paused, and its sandbox is stopped; ask to go on.", h.view(nil).Session.State.Reason)
+		require.Equal(t, "Its sandbox is stopped; ask to go on.", h.view(nil).Session.State.Reason)
 		require.Len(t, h.carried.stopped, 2)
 		h.ask("r2", "two")
 	})

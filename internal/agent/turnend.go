@@ -92,9 +92,9 @@ func (s *session) restAfter(ctx workflow.Context, failed *turnFailure) {
 func (s *session) rest(ctx workflow.Context) {
 	switch {
 	case s.Paused && s.Stopped:
-		s.setState(ctx, editors.StatusPaused, "Paused, and its sandbox is stopped; ask to go on.")
+		s.setState(ctx, editors.StatusPaused, "Its sandbox is stopped; ask to go on.")
 	case s.Paused:
-		s.setState(ctx, editors.StatusPaused, "Paused; ask to go on.")
+		s.setState(ctx, editors.StatusPaused, "Ask to go on.")
 	default:
 		s.setState(ctx, editors.StatusIdle, "")
 	}
