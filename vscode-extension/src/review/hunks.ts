@@ -65,6 +65,15 @@ export function counts({ lines }: Hunk): { added: number; removed: number } {
   return { added: count("+"), removed: count("-") };
 }
 
+/** What a hunk is called by: of its first change the first line that is there now, else that was; empty where all lines are blank. */
+export function heading({ lines }: Hunk): string {
+  const says = (line: string): boolean => /^[+-].*\S/.test(line);
+  const start = lines.findIndex(says);
+  const end = lines.findIndex((line, i) => i > start && line.startsWith(" "));
+  const change = lines.slice(Math.max(0, start), end < 0 ? undefined : end).filter(says);
+  return (change.find((line) => line.startsWith("+")) ?? change[0] ?? "").slice(1).trim();
+}
+
 /** The line of the new file, from 1, where the first of its changes is. */
 export function firstChange(hunk: Hunk): number {
   const at = hunk.lines.findIndex((line) => !line.startsWith(" "));

@@ -15,7 +15,7 @@ import { opensSelected } from "../entries";
 import { agoText } from "../sessions/tree";
 import type { Change, Changes, Picture } from "./changes";
 import { sameRow, type Row } from "./checkpoints";
-import { counts, firstChange, type Hunk } from "./hunks";
+import { counts, firstChange, heading, type Hunk } from "./hunks";
 
 export const viewId = "sandboxAgent.changes";
 
@@ -94,8 +94,7 @@ export class ChangesTree implements TreeDataProvider<Node>, Disposable {
     const { added, removed } = counts(hunk);
     const accepted = this.isAccepted([hunk.id]);
     const line = firstChange(hunk);
-    const first = hunk.lines.find((text) => /^[+-]/.test(text) && text.trim().length > 1) ?? "";
-    const item = new TreeItem(first.slice(1).trim() || l10n.t("blank lines"));
+    const item = new TreeItem(heading(hunk) || l10n.t("blank lines"));
     item.id = `${change.file.path}\0${hunk.id}`;
     item.description = [l10n.t("line {0}", line), sums(added, removed), accepted && l10n.t("accepted")]
       .filter(Boolean)

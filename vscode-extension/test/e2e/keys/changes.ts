@@ -76,14 +76,14 @@ export const changes: Cases = {
     await window.page.locator(".monaco-diff-editor .line-insert, .monaco-diff-editor .char-insert").first().waitFor();
   },
   acceptChange: async ({ keys, window }) => {
-    await below(keys, "poem.txt", "violets are blue");
+    await below(keys, "poem.txt", "violets are violet");
     await keys.menu("Accept Change");
-    await window.tree("violets are blue").filter({ hasText: "accepted" }).waitFor();
+    await window.tree("violets are violet").filter({ hasText: "accepted" }).waitFor();
   },
   withdrawAcceptance: async ({ keys, window }) => {
-    await keys.entry("Changes", "violets are blue");
+    await keys.entry("Changes", "violets are violet");
     await keys.menu("Mark as Not Yet Accepted");
-    await window.tree("violets are blue").filter({ hasNotText: "accepted" }).waitFor();
+    await window.tree("violets are violet").filter({ hasNotText: "accepted" }).waitFor();
   },
   rejectChange: async ({ keys, folder }) => {
     await keys.entry("Changes", "and so are you");
@@ -91,7 +91,7 @@ export const changes: Cases = {
     await reads(folder, /^violets are violet\n[^]*^and so are you$/m);
   },
   rejectWithFeedback: async ({ keys, at, conversation, folder }) => {
-    await keys.entry("Changes", "violets are blue");
+    await keys.entry("Changes", "violets are violet");
     await keys.menu("Reject Change with Feedback…");
     await keys.enter("Violets are blue here.");
     await conversation.log.getByText("Violets are blue here.").first().waitFor();

@@ -17,8 +17,8 @@ export function reviewing(it: It): void {
     await window.page.locator(".monaco-diff-editor .line-insert, .monaco-diff-editor .char-insert").first().waitFor();
     await picture(window, "diff");
     await window.expand("poem.txt");
-    await window.act("violets are blue", "Accept Change");
-    await window.tree("violets are blue").filter({ hasText: "accepted" }).waitFor();
+    await window.act("violets are violet", "Accept Change");
+    await window.tree("violets are violet").filter({ hasText: "accepted" }).waitFor();
     await window.act("and so are you", "Reject Change");
     await until("the hunk's end", () => !readFileSync(file, "utf8").includes("mostly"));
     assert.match(readFileSync(file, "utf8"), /violets are violet/);
@@ -26,7 +26,7 @@ export function reviewing(it: It): void {
   });
 
   it("a change is rejected with a reason, which the agent is told", async ({ window, conversation, at }) => {
-    await window.act("violets are blue", "Reject Change with Feedback…");
+    await window.act("violets are violet", "Reject Change with Feedback…");
     await window.enter("Violets are blue here.");
     await conversation.log.getByText("Violets are blue here.").first().waitFor();
     await until("the end of the turn", async () => (await at.sessions())[0]?.state.status === "idle");

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { covers, firstChange, hunksOf, takeBack, type Hunk } from "../../../src/review/hunks";
+import { covers, firstChange, heading, hunksOf, takeBack, type Hunk } from "../../../src/review/hunks";
 
 const folder = mkdtempSync(join(tmpdir(), "sandbox-agent-hunks-"));
 after(() => {
@@ -43,6 +43,16 @@ describe("hunks", () => {
     const [first] = hunks;
     assert.ok(first);
     assert.ok(covers(first, 6) && covers(first, 3) && !covers(first, 12) && !covers(first, 2));
+  });
+
+  it("are called by what their first change brought, else by what it took away", () => {
+    const before = numbered(1, 60);
+    const changed = before
+      .replace("line 5\n", "\n  changed\n")
+      .replace("line 25\n", "")
+      .replace("line 28\n", "line 28\nfurther below\n")
+      .replace("line 45\n", "line 45\n \n");
+    assert.deepEqual(hunksOf("f", patch(before, changed)).map(heading), ["changed", "line 25", ""]);
   });
 
   it("keep their ids where lines before them come and go", () => {
