@@ -137,7 +137,7 @@ func listsTrees(e *env) {
 	for _, name := range []string{"a/x", "a/b/c/d", "a.b", "a-b", "z", ".hidden/f"} {
 		e.put(name, "x")
 	}
-	e.succeed("ln -s a link; mkdir empty .git; touch .git/HEAD")
+	e.succeed("ln -s a link; mkdir empty .git; echo x > .git/HEAD")
 	all := []string{".git", ".hidden", ".hidden/f", "a", "a-b", "a.b", "a/b", "a/b/c", "a/b/c/d", "a/x", "empty", "link", "z"}
 	for _, c := range []struct {
 		dir          string
