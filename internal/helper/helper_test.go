@@ -114,7 +114,7 @@ func TestStartIsTriedAgain(t *testing.T) {
 		return exec.Command("sh", "-c", "echo it is broken >&2; exit 1"), nil
 	})
 	require.ErrorContains(t, err, "it is broken")
-	require.Equal(t, 3, made)
+	require.Equal(t, 10, made)
 	made = 0
 	_, err = daemon.Dial(t.Context(), state, func() (*exec.Cmd, error) {
 		made++

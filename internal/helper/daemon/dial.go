@@ -24,7 +24,8 @@ const (
 	logName   = "helper.log"
 	maxLog    = 1 << 20 // bytes; a longer log starts anew with the next helper
 	startTime = 20 * time.Second
-	tries     = 3 // to start a helper
+	tries     = 10              // to start a helper
+	tryTime   = 5 * time.Second // after which it is not tried again
 )
 
 // Dial connects to the helper that serves the state directory. If none does, it starts the one that command describes;
@@ -50,13 +51,14 @@ func Dial(ctx context.Context, state string, command func() (*exec.Cmd, error)) 
 // startOne starts a helper. What its command was made of may have changed before the helper looked at it, so another is made
 // of what is there then.
 func startOne(ctx context.Context, state string, command func() (*exec.Cmd, error)) error {
+	began := time.Now()
 	for try := 1; ; try++ {
 		cmd, err := command()
 		if err == nil {
 			err = start(ctx, state, cmd)
 		}
 		timeout := ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded)
-		if sandbox.ClassOf(err) != sandbox.ClassUnavailable || timeout || try == tries {
+		if sandbox.ClassOf(err) != sandbox.ClassUnavailable || timeout || try == tries || time.Since(began) > tryTime {
 			return err
 		}
 	}
