@@ -11,6 +11,9 @@ The parser read **one byte too many**; see \`parse.go\` and [the spec](https://e
    - once in \`read\`
    - once in \`skip\`
 
+- [x] count once
+- [ ] keep the *header*
+
 > Be liberal in what you accept.
 
 | case | before | after |

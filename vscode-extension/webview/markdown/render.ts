@@ -4,9 +4,11 @@ import MarkdownIt from "markdown-it";
 import type { Token } from "markdown-it";
 import { Fragment, h, type ComponentChild, type VNode } from "preact";
 import { scrolls } from "../focus";
+import { tasks, taskType } from "./tasks";
 
 const parser = new MarkdownIt("default", { html: false, linkify: true, breaks: false });
 parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false }); // README.md is a file, not a domain
+parser.use(tasks);
 parser.validateLink = (href) => safeLink(href);
 
 /** Schemes that a link of a message may have; without one it is a file of the workspace. */
@@ -66,6 +68,7 @@ function element({ tag, props, children: inner }: Frame): ComponentChild {
 function props(token: Token): Record<string, unknown> {
   const out: Record<string, unknown> = {};
   if (directed.has(token.tag)) out.dir = "auto";
+  if (token.type === "list_item_open" && token.attrGet("class")) out.class = token.attrGet("class");
   if (token.type === "ordered_list_open") out.start = Number(token.attrGet("start") ?? 1);
   if (token.type === "link_open") {
     out.href = token.attrGet("href") ?? "";
@@ -91,6 +94,8 @@ function leaf(token: Token, code: DrawCode): ComponentChild {
     case "code_block":
     case "fence":
       return code(token.content.replace(/\n$/, ""), token.info.trim());
+    case taskType:
+      return box(token.attrGet("checked") !== null);
     case "image": // nothing is loaded for a message
       return h(
         "a",
@@ -102,4 +107,9 @@ function leaf(token: Token, code: DrawCode): ComponentChild {
     default:
       return token.content;
   }
+}
+
+function box(checked: boolean): ComponentChild {
+  const label = checked ? l10n.t("done") : l10n.t("to be done");
+  return h("input", { type: "checkbox", checked, disabled: true, "aria-label": label });
 }

@@ -36,6 +36,15 @@ describe("Markdown", () => {
     );
   });
 
+  it("shows boxes of task lists", () => {
+    const box = (checked: boolean): string => `<input type=checkbox checked=${String(checked)} disabled=true></input>`;
+    assert.equal(
+      html("- [ ] a\n- [x] **b**\n- [X] `c`\n- [y] d\n- [ ]\n\n[ ] e"),
+      `<ul><li class=task>${box(false)}a</li><li class=task>${box(true)}<strong>b</strong></li>` +
+        `<li class=task>${box(true)}<code>c</code></li><li>[y] d</li><li>[ ]</li></ul><p>[ ] e</p>`,
+    );
+  });
+
   it("takes no HTML", () => {
     assert.equal(html("<img src=x onerror=alert(1)>"), "<p><img src=x onerror=alert(1)></p>");
     assert.equal((markdown("<b>x</b>", "", plain).props as { children: VNode }).children.type, "p");
