@@ -188,7 +188,13 @@ export class Keys {
   /** Goes to a part of the conversation. */
   async part(part: Locator, key: "Tab" | "Shift+Tab" = "Tab"): Promise<void> {
     await part.waitFor();
-    await this.#step(key, "a part of the conversation", () => hasFocus(part));
+    const step = () => this.#step(key, "a part of the conversation", () => hasFocus(part));
+    try {
+      await step();
+    } catch {
+      await this.command("Focus on Conversation View"); // something else took the keyboard when it was drawn
+      await step();
+    }
   }
 
   /** What has the keyboard, by its name or text. */
