@@ -1,6 +1,6 @@
 // This file runs VS Code without a screen: code-server with settings, extensions and data of its own.
 import { execFile, spawn, type ChildProcess } from "node:child_process";
-import { closeSync, cpSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { closeSync, cpSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -132,6 +132,14 @@ export class Editor {
 
   log(): string {
     return readFileSync(join(this.#data, "server.log"), "utf8");
+  }
+
+  /** What VS Code keeps of documents that are not saved. */
+  backups(): string[] {
+    const folder = join(this.#data, "User", "Backups");
+    if (!existsSync(folder)) return [];
+    const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
+    return entries.filter((one) => one.isFile()).map((one) => readFileSync(join(one.parentPath, one.name), "utf8"));
   }
 
   /** Our server processes: one for each window. */

@@ -65,7 +65,7 @@ export function meeting(it: It): void {
   });
 
   it("a checkpoint is restored: what is not saved stays, and is shown beside what it was", async (world) => {
-    const { window, conversation, folder } = world;
+    const { window, conversation, editor, folder } = world;
     const file = join(folder, "greeting.txt");
     writeFileSync(file, "first\nhello\nlast\n");
     await conversation.begin();
@@ -77,7 +77,8 @@ export function meeting(it: It): void {
     await window.page.locator(".monaco-editor .view-lines").first().click();
     await window.page.keyboard.press("Control+End");
     await window.page.keyboard.insertText("not saved"); // by one change, of which VS Code first says that it leaves the document clean
-    await window.page.locator(".tab.dirty").filter({ hasText: "greeting.txt" }).waitFor();
+    const unsaved = window.page.locator(".tab.dirty").filter({ hasText: "greeting.txt" });
+    await unsaved.waitFor();
     await window.command("Restore Checkpoint…");
     await window.rows("After turn 1").first().waitFor();
     await picture(window, "checkpoints");
@@ -87,6 +88,14 @@ export function meeting(it: It): void {
     await window.page.locator(".monaco-diff-editor .view-line").filter({ hasText: "not saved" }).waitFor();
     assert.equal(readFileSync(file, "utf8"), theirs);
     await window.run("View: Close Editor");
+
+    await until("VS Code's backup", () => editor.backups().some((text) => text.includes("not saved")));
+    await window.reload(); // the text comes from the backup then
+    await unsaved.waitFor();
+    await window.command("Restore Checkpoint…");
+    await window.pick("Start of the session");
+    await told.waitFor();
+    assert.equal(readFileSync(file, "utf8"), theirs);
     await window.run("File: Revert File");
     await window.run("View: Close All Editors");
 
