@@ -55,7 +55,7 @@ func hangers() []hanger {
 		{"half a character", map[string]any{"command": `printf '\xf0'`}, []string{"Exit code 0"}, false},
 		{"a server", map[string]any{"command": "python3 -m http.server --bind 127.0.0.1 0", "yield_ms": 3000}, []string{"Still running after 3"}, true},
 		{"a server on a terminal", map[string]any{"command": "python3 -m http.server --bind 127.0.0.1 0", "yield_ms": 3000, "tty": true}, []string{"Still running after 3"}, true},
-		{"sleep infinity &", map[string]any{"command": "sleep infinity &"}, []string{"It left 1 processes running."}, false},
+		{"sleep infinity &", map[string]any{"command": "sleep infinity &"}, []string{"It left a process running."}, false},
 	}
 }
 

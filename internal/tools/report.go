@@ -97,9 +97,7 @@ func (f *follower) tell(result Result, status sandbox.Status, stdout, stderr cap
 	} else {
 		text.WriteString(f.how(result, status) + "\n")
 	}
-	if status.Left > 0 {
-		fmt.Fprintf(&text, "It left %d processes running.\n", status.Left)
-	}
+	text.WriteString(leftText(result, status))
 	if status.Limit != "" {
 		fmt.Fprintf(&text, "Its output is not complete: %s.\n", Head(status.Limit, 200))
 	}
@@ -138,6 +136,17 @@ func (f *follower) how(result Result, status sandbox.Status) string {
 	}
 	return "Still running after " + seconds(result.Duration) + " as command " + status.ID + ", and it waits for input from a terminal that it does not have. " +
 		"Kill it and do in another way what it was for, or run it with tty."
+}
+
+// leftText tells what goes on of a command that has ended. What is left of one that was ended is about to end too.
+func leftText(result Result, status sandbox.Status) string {
+	switch ended := status.TimedOut || status.Killed || result.StoppedBy != ""; {
+	case status.Left == 0 || ended:
+		return ""
+	case status.Left == 1:
+		return "It left a process running.\n"
+	}
+	return fmt.Sprintf("It left %d processes running.\n", status.Left)
 }
 
 // outcome is how the command ended, in one sentence.
